@@ -1,0 +1,54 @@
+"""The `tuimon` program: picks the command, turns what the user got wrong into one clear line."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.commands.<name> does it
+    "watch": "follow a run on the screen",
+    "diagnose": "say what is wrong with a run, as text or JSON",
+    "demo": "watch a run that fails on purpose",
+}
+
+
+def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The argument parser; only the module of the command `chosen` is imported."""
+    from tuimon import __version__
+
+    parser = argparse.ArgumentParser(prog="tuimon", description="Watch a training run from a terminal.")
+    parser.add_argument("--version", action="version", version=f"tuimon {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        child = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        if name == chosen:
+            importlib.import_module(f"tuimon.commands.{name}").configure(child)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the program.
+
+    Returns:
+        The exit code: 0 done or healthy, 1 a failure was found in a run, 2 usage or unreadable input.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((word for word in words if word in COMMANDS), None)
+    parser = build_parser(chosen)
+    args = parser.parse_args(words)
+    if args.command is None:
+        parser.print_help()
+        return 2
+    try:
+        return int(importlib.import_module(f"tuimon.commands.{args.command}").run(args))
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): not an error of ours. Leave nothing for the exit flush to hit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

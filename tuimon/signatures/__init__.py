@@ -1,0 +1,1 @@
+"""The shapes that failing runs make, one file per family."""
