@@ -1,4 +1,4 @@
-"""The symptom-to-cause table: one Row per signature, data only."""
+"""What a line of the symptom-to-cause table holds."""
 
 from __future__ import annotations
 
@@ -53,7 +53,3 @@ class Row:
     needs: tuple[str, ...] = ()
     known_at: str = ""
     outranks: tuple[str, ...] = ()
-
-
-ROWS: tuple[Row, ...] = ()
-BY_SIGNATURE: dict[str, Row] = {row.signature: row for row in ROWS}

@@ -1,0 +1,265 @@
+"""Rows for a loss that climbs, jumps or jitters, and for the gradients that announce it."""
+
+from tuimon.catalogue.row import Check, Row
+
+_LR_NOW = 'print(step, [group["lr"] for group in optimizer.param_groups])'
+
+DIVERGENCE = (
+    Row(
+        signature="lr-too-high",
+        family="divergence",
+        severity="failure",
+        symptom="loss climbs and keeps climbing",
+        separator="grad_norm climbs with the loss; after a mere jump it is back to normal within 20 steps",
+        causes=(
+            "learning rate past what this network bears (SGD: 2 / sharpness)",
+            "no warmup, or one that ends too soon",
+            "optimizer state lost or damaged on resume",
+            "loss summed over the batch instead of averaged",
+            "initial weights too large",
+        ),
+        checks=(
+            Check(
+                "Read the learning rate at the onset, and what else changed there: schedule, resume, data.",
+                _LR_NOW,
+                "It rose there: that is the cause. It did not: the network grew less tolerant, the rate is still too high.",
+            ),
+            Check(
+                "After a resume, count the optimizer's state entries.",
+                'print(len(optimizer.state), sum(len(group["params"]) for group in optimizer.param_groups))',
+                "Fewer entries than parameters: the state was not loaded.",
+            ),
+            Check(
+                "Look how the loss is reduced over the batch.",
+                "print(criterion.reduction)",
+                "'sum' makes every step batch-size times too long.",
+            ),
+        ),
+        fix=(
+            "Go back to the last checkpoint before the onset and divide the learning rate by 10, not by 10 %. "
+            "Add warmup if there was none. If the optimizer state was lost, load it and keep the rate."
+        ),
+        confused_with=("level-jump", "loss-spike", "nan-after-growth"),
+        needs=("loss",),
+        known_at="3 to 6 steps after the onset",
+        outranks=(
+            "exploding-gradient",
+            "level-jump",
+            "loss-spike",
+            "oscillation",
+            "slow-divergence",
+            "spikes-more-frequent",
+            "unrecovered-spike",
+        ),
+    ),
+    Row(
+        signature="level-jump",
+        family="divergence",
+        severity="warning",
+        symptom="loss steps up once and stays there",
+        separator="grad_norm is normal again within 20 steps while the loss stays up",
+        causes=(
+            "the learning rate jumped",
+            "another data mix, shard or phase began",
+            "data that used to repeat no longer does",
+            "dropout or batch norm switched between train and eval mode",
+        ),
+        checks=(
+            Check(
+                "Compare configuration and data just before and just after the onset step.",
+                _LR_NOW,
+                "A change at that very step is the cause, and often one you made on purpose.",
+            ),
+            Check(
+                "Look which mode the model is in.",
+                "print(model.training)",
+                "False during training: an evaluation left the model in eval mode.",
+            ),
+        ),
+        fix="Undo the change at the onset, or accept the new level if the change was meant.",
+        confused_with=("lr-too-high", "unrecovered-spike", "resumed"),
+        needs=("loss", "grad_norm"),
+        known_at="6 to 20 steps after the onset",
+        outranks=("loss-spike", "unrecovered-spike"),
+    ),
+    Row(
+        signature="slow-divergence",
+        family="divergence",
+        severity="failure",
+        symptom="loss creeps up for hundreds of steps",
+        separator="no spike anywhere: a steady climb over 200 steps or more, far above the best loss",
+        causes=(
+            "output logits grow without bound",
+            "the learning rate does not decay any more",
+            "weights are kept and updated in fp16",
+        ),
+        checks=(
+            Check(
+                "Log the largest logit and the norm of the weights for 100 steps.",
+                "print(step, logits.abs().max().item(), sum(p.norm() ** 2 for p in model.parameters()).item() ** 0.5)",
+                "Growing logits or weights name the part that drifts.",
+            ),
+            Check("Read the learning rate now and 1000 steps ago.", _LR_NOW, "Flat or rising: the schedule has ended."),
+        ),
+        fix="Lower the learning rate. If logits grow: qk-norm in attention, or a z-loss. Keep weights in fp32.",
+        confused_with=("lr-too-high", "flat-midway", "level-jump"),
+        needs=("loss",),
+        known_at="200 steps after the onset",
+        outranks=("flat-midway",),
+    ),
+    Row(
+        signature="loss-spike",
+        family="spike",
+        severity="warning",
+        symptom="loss jumps and comes back",
+        separator="back within 3 noise widths of its old level; if not in 200 steps, it is unrecovered",
+        causes=("a rare batch that met the network at a bad moment", "a learning rate close to its limit"),
+        checks=(
+            Check(
+                "Look at the batch of the onset step: length, padding, repeated or garbled content.",
+                'torch.save({"step": step, "batch": batch}, f"batch-{step}.pt")',
+                "An odd batch explains it. Nothing odd: watch whether spikes become more frequent.",
+            ),
+        ),
+        fix="A single spike that came back needs nothing. If they return, clip the gradient at the usual norm.",
+        confused_with=("unrecovered-spike", "lr-too-high", "spikes-more-frequent"),
+        needs=("loss",),
+        known_at="2 steps after the onset",
+        outranks=("exploding-gradient",),
+    ),
+    Row(
+        signature="unrecovered-spike",
+        family="divergence",
+        severity="failure",
+        symptom="loss jumped and has not come back",
+        separator="more than 200 steps after the spike the loss is still above its old level",
+        causes=("optimizer state damaged by one huge gradient", "the network was thrown out of its valley"),
+        checks=(
+            Check(
+                "Find the last checkpoint before the onset step, and make sure nothing overwrites it.",
+                "",
+                "None left: keep the newest one now, before it is overwritten too.",
+            ),
+            Check(
+                "Look at the optimizer's second moments (Adam).",
+                'print(max(s["exp_avg_sq"].max().item() for s in optimizer.state.values()))',
+                "Much larger than in that checkpoint: the state is damaged and holds the steps down.",
+            ),
+        ),
+        fix="Go back about 100 steps before the onset, skip the batches of the spike, and train on.",
+        confused_with=("loss-spike", "level-jump", "lr-too-high"),
+        needs=("loss",),
+        known_at="200 steps after the onset",
+        outranks=("loss-spike", "flat-midway", "slow-divergence"),
+    ),
+    Row(
+        signature="spikes-more-frequent",
+        family="spike",
+        severity="warning",
+        symptom="loss spikes come closer together",
+        separator="at least 3 times as many per step as earlier in the run, over 4 spikes or more",
+        causes=(
+            "learning rate too high for this stage of training",
+            "Adam's beta2 so close to 1 that it reacts too late",
+            "embedding or output layer growing",
+        ),
+        checks=(
+            Check(
+                "Log the gradient norm of each layer through a spike.",
+                "print({n: p.grad.norm().item() for n, p in model.named_parameters() if p.grad is not None})",
+                "The layer that rises first is where it starts; embeddings are the usual one.",
+            ),
+        ),
+        fix="Lower the learning rate or beta2 (0.95), and normalise or slow down the layer that rises first.",
+        confused_with=("loss-spike", "lr-too-high"),
+        needs=("loss",),
+        known_at="at the 4th spike",
+    ),
+    Row(
+        signature="exploding-gradient",
+        family="gradient",
+        severity="warning",
+        symptom="gradient norm jumps, the loss is still calm",
+        separator="the loss is still within 4 noise widths; when it follows, this was its announcement",
+        causes=(
+            "the steps just before a divergence or a spike",
+            "one extreme batch",
+            "clipping that is not applied",
+        ),
+        checks=(
+            Check(
+                "Save a checkpoint now, under a name that nothing overwrites.",
+                'torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, f"safe-{step}.pt")',
+                "There may be only a few steps left before the loss follows.",
+            ),
+            Check(
+                "Look whether clipping is applied, and after scaler.unscale_ when there is a scaler.",
+                "print(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))",
+                "The logged norm is the one before clipping; without this call nothing is clipped.",
+            ),
+        ),
+        fix="Clip the gradient at about its usual norm. If it keeps jumping, lower the learning rate.",
+        confused_with=("lr-too-high", "loss-spike", "gradients-accumulate"),
+        needs=("grad_norm",),
+        known_at="2 steps after the onset",
+    ),
+    Row(
+        signature="oscillation",
+        family="oscillation",
+        severity="warning",
+        symptom="loss jitters up and down and barely improves",
+        separator="its changes flip sign from one step to the next; minibatch noise does not",
+        causes=("learning rate just below the limit", "momentum too high for it"),
+        checks=(
+            Check(
+                "Halve the learning rate once and watch 50 steps.",
+                'optimizer.param_groups[0]["lr"] *= 0.5',
+                "The jitter halves and the loss falls: it was the rate. Nothing changes: it is batch noise.",
+            ),
+        ),
+        fix="Keep the halved learning rate.",
+        confused_with=("flat-midway", "lr-too-high"),
+        needs=("loss",),
+        known_at="about 50 steps after the onset",
+    ),
+    Row(
+        signature="gradients-accumulate",
+        family="gradient",
+        severity="warning",
+        symptom="gradient norm grows in a straight line from step 1",
+        separator="norm proportional to the step number, while the loss looks fine at first",
+        causes=("zero_grad is missing", "zero_grad stands in the wrong place, or in a branch that is not taken"),
+        checks=(
+            Check(
+                "Print a gradient just before backward().",
+                "print([p.grad is None or not p.grad.any().item() for p in model.parameters()])",
+                "Any False: the last step's gradients are still there.",
+            ),
+            Check("Read the call order in the loop.", "", "zero_grad, forward, backward, step: once each per step."),
+        ),
+        fix="Call optimizer.zero_grad() once per optimizer step, before backward().",
+        confused_with=("exploding-gradient",),
+        needs=("grad_norm",),
+        known_at="step 32",
+        outranks=("exploding-gradient",),
+    ),
+    Row(
+        signature="below-floor",
+        family="divergence",
+        severity="failure",
+        symptom="loss is below the least it can be",
+        separator="a cross-entropy under zero: no data and no learning rate can do that",
+        causes=("wrong sign in the loss", "probabilities passed where log-probabilities belong", "another objective"),
+        checks=(
+            Check(
+                "Evaluate the loss call on three samples by hand.",
+                "print(criterion(logits[:3], y[:3]), logits[:3].log_softmax(-1), y[:3])",
+                "It must equal minus the mean log-probability of the targets.",
+            ),
+        ),
+        fix="Correct the sign, or pass what the loss function expects (nll_loss wants log_softmax).",
+        confused_with=("lr-too-high",),
+        needs=("loss", "objective"),
+        known_at="at once",
+    ),
+)
