@@ -24,10 +24,12 @@ class Source(Protocol):
     Attributes:
         format: short name of the format, a key of the table of formats.
         roles: role -> name of the metric in the file, for what has been seen so far.
+        ended: nothing can come any more (a pipe whose other end is closed); never true of a file.
     """
 
     format: str
     roles: Mapping[str, str]
+    ended: bool
 
     def read(self, limit: int = CHUNK) -> Batch:
         """The records that were completed since the last read, from at most about `limit` bytes.
@@ -38,6 +40,12 @@ class Source(Protocol):
         Raises:
             FileNotFoundError, PermissionError, OSError: the file is not there (yet, or any more); the source stays
                 usable and the next read tries again.
+        """
+
+    def finish(self) -> Batch:
+        """What is left though its newline never came: call it once, after everything is read, for a run that is over.
+
+        A source may be read on afterwards; it then goes on behind that last line.
         """
 
     def describe(self) -> str:
