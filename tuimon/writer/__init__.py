@@ -1,0 +1,184 @@
+"""The writer: one JSON line per step, appended by the training process (stdlib only).
+
+This folder and `record.py` can be copied alone, side by side or into a package, into a training environment where
+nothing can be installed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+from .append import BUFFER_BYTES, CLOSE_SECONDS, RETRY_SECONDS, SLOW_SECONDS, Appender, tell
+from .encode import FARTHEST_STEP, FORMAT_VERSION, LINE_BYTES, NAME_LENGTH, Word, encode, key, plain, scalar, whole
+from .mounts import may_hang
+
+__all__ = ["BUFFER_BYTES", "CLOSE_SECONDS", "SLOW_SECONDS", "RunWriter"]
+
+NAMES = 4096
+"""Metric names whose encoding is kept; the rest are encoded anew each time."""
+
+
+class RunWriter:
+    """Appends the log of one training run to a file.
+
+        with tuimon.RunWriter("run.jsonl", meta={"num_classes": 10}) as run:
+            for step in range(steps):
+                ...
+                run.log(step, loss=loss, grad_norm=norm, lr=lr)
+
+    What it promises:
+
+    - It never raises into the training, and prints at most one line about failed writes, one about skipped values and
+      one about lines lost in the end, all on stderr.
+    - Each record is one line of strict JSON, handed to the kernel by one write to a file opened for appending before
+      `log` returns. Several threads, processes and ranks may write one file. A killed process loses at most the line
+      in flight, and never leaves half a line in the middle.
+    - While the file cannot be written (disk full, I/O error, directory gone, read-only, descriptor closed by somebody
+      else) lines are kept, at most `BUFFER_BYTES` of them, then the oldest are dropped and counted. Attempts go on once
+      a second and at `close`; lines written to a file that was deleted meanwhile are written again to the new one.
+    - Where a write can hang (a network file system, any unknown one, or after a write took `SLOW_SECONDS`) a thread
+      writes from that same bounded buffer, so that `log` never waits for the file; a killed process then loses what is
+      in the buffer. `close` and the interpreter's exit wait at most `CLOSE_SECONDS`. On a local disk `log` waits for the
+      kernel to take the line: a first write that stalls there stalls the training for as long.
+    - A forked child opens the file anew; what the parent still has to write stays the parent's.
+
+    Attributes:
+        written: lines in the file.
+        failed: attempts that failed.
+        dropped: lines that are lost.
+        skipped: values left out because they are no numbers.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        run: str | None = None,
+        meta: Mapping[str, object] | None = None,
+        background: bool | None = None,
+        retry: float = RETRY_SECONDS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Opens `path` for appending (making its directories) and writes a header line.
+
+        Args:
+            path: the file; an existing one is continued, and the new header marks the resume.
+            run: name of the run; the file's name without it.
+            meta: what the diagnosis can use (`num_classes`, `class_counts`, `precision`, `clip_norm`, `optimizer`,
+                `momentum`, `batch_size`, `total_steps`, `objective`, `loss_smoothing`), and anything else.
+            background: write from a thread; None decides by the file system.
+            retry: seconds between attempts while the file cannot be written.
+            clock: seconds since 1970, for the lines' times.
+        """
+        self.path = os.path.abspath(os.fsdecode(path))
+        self.skipped = 0
+        self._clock = clock
+        self._keys: dict[str, str] = {}
+        name = run if run is not None else os.path.splitext(os.path.basename(self.path))[0]
+        started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock()))
+        header: dict[str, object] = {"tuimon": FORMAT_VERSION, "run": name[:NAME_LENGTH], "started": started}
+        line = encode({**header, "meta": dict(meta or {})}) or encode(header) or b""
+        self._lines = Appender(self.path, line, retry, may_hang(self.path) if background is None else background)
+
+    def log(
+        self,
+        step: int,
+        *,
+        loss: object = None,
+        val_loss: object = None,
+        grad_norm: object = None,
+        lr: object = None,
+        **metrics: object,
+    ) -> None:
+        """Writes one record.
+
+        Args:
+            step: optimizer step, any integer type.
+            loss: training loss of this step.
+            val_loss: validation loss, on the steps that have one.
+            grad_norm: global L2 norm of the gradients before clipping, as `clip_grad_norm_` returns it.
+            lr: learning rate.
+            metrics: further numbers, under any names.
+
+        Values are numbers, or whatever gives one by `.item()` or `float()`: numpy scalars, tensors of one element (a
+        tensor on a GPU makes this call wait for the GPU). None is left out; anything else is left out and counted.
+        """
+        try:
+            if type(step) is not int:
+                step = whole(step)
+            parts = [f'{{"step": {step}, "time": {self._clock():.3f}']
+            named = {"loss": loss, "val_loss": val_loss, "grad_norm": grad_norm, "lr": lr}
+            for name, value in {**named, **metrics}.items() if metrics else named.items():
+                if value is None:
+                    continue
+                if type(value) is not float or value - value != 0.0:
+                    value = self._number(name, value)
+                    if value is None:
+                        continue
+                parts.append((self._keys.get(name) or self._key(name)) + repr(value))
+            parts.append("}\n")
+            line = "".join(parts).encode()
+            if len(line) > LINE_BYTES or not -FARTHEST_STEP <= step <= FARTHEST_STEP:
+                raise ValueError("line too long, or step beyond 64 bits")
+            self._lines.add(line)
+        except Exception as error:  # noqa: BLE001 -- whatever is wrong, the training goes on
+            self._lines.lose(1, f"a record could not be written: {type(error).__name__}")
+
+    def note(self, step: int | None, name: str, **fields: object) -> None:
+        """Writes a remark: `note(412, "checkpoint", file="412.pt")`. Fields may be texts, numbers, lists and dicts."""
+        try:
+            first = {"step": None if step is None else whole(step), "note": str(name)[:NAME_LENGTH]}
+            line = encode({**fields, **first, "time": round(self._clock(), 3)}) or encode({**first, "cut": True})
+            if line:
+                self._lines.add(line)
+        except Exception as error:  # noqa: BLE001 -- as in log
+            self._lines.lose(1, f"a note could not be written: {type(error).__name__}")
+
+    def close(self) -> None:
+        """Writes what is still kept, waiting at most `CLOSE_SECONDS`. Later calls of `log` are counted as dropped."""
+        self._lines.close()
+
+    @property
+    def written(self) -> int:
+        return self._lines.written
+
+    @property
+    def failed(self) -> int:
+        return self._lines.failed
+
+    @property
+    def dropped(self) -> int:
+        return self._lines.dropped
+
+    def __enter__(self) -> RunWriter:  # noqa: PYI034 -- typing.Self is Python 3.11
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_lines"):
+            self.close()
+
+    def _key(self, name: str) -> str:
+        text = key(name)
+        if len(self._keys) < NAMES:
+            self._keys[name] = text
+        return text
+
+    def _number(self, name: str, value: object) -> object:
+        """A value whose repr is strict JSON, or None when there is no number in `value`."""
+        try:
+            number = scalar(value) if len(name) <= NAME_LENGTH else None
+        except Exception:  # noqa: BLE001 -- .item() and __float__ of foreign types raise whatever they like
+            number = None
+        if number is None:
+            self.skipped += 1
+            if self.skipped == 1:
+                tell(f"metric {name[:40]!r} is left out: its value ({type(value).__name__}) is no number")
+            return None
+        kept = plain(number)
+        return Word(kept) if isinstance(kept, str) else number
