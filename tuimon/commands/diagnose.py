@@ -1,0 +1,156 @@
+"""`tuimon diagnose FILE`: what is wrong with a run, for a person or for a script."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import select
+import shutil
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from tuimon.plain import plain_text
+from tuimon.record import ROLES
+from tuimon.signatures.finding import RANK, Finding
+
+if TYPE_CHECKING:
+    from tuimon.report import Report
+
+EXIT_HEALTHY, EXIT_FAILURE, EXIT_UNREADABLE = 0, 1, 2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument("file", metavar="FILE", help="a log, a run's folder, or - for standard input")
+    parser.add_argument("--json", action="store_true", help="print strict JSON")
+    parser.add_argument(
+        "--fail-on",
+        metavar="NAME[,NAME]",
+        default="failure",
+        help="what makes the exit code 1: severities, families or signatures; 'none' for nothing (default: failure)",
+    )
+    add_source_arguments(parser)
+
+
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that say how to read a file; `source_arguments` takes them out again."""
+    parser.add_argument("--format", default=None, help="read the file as this format instead of guessing")
+    parser.add_argument(
+        "--map",
+        dest="roles",
+        metavar="ROLE=NAME",
+        action="append",
+        type=_role,
+        default=[],
+        help=f"which metric plays a role ({', '.join(ROLES)}); may be repeated",
+    )
+    parser.add_argument("--step", metavar="NAME", default=None, help="which field is the optimizer step")
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, equals, name = text.partition("=")
+    if role not in ROLES or not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ROLE=NAME with ROLE one of {', '.join(ROLES)}")
+    return role, name
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the report.
+
+    Returns:
+        0 healthy, or notes and warnings only; 1 a failure (or what --fail-on names) was found; 2 unreadable input.
+    """
+    from tuimon.sources.base import SourceError
+
+    try:
+        counted = fail_on_words(args.fail_on)
+        report = examine(args.file, format=args.format, roles=dict(args.roles), step=args.step)
+    except (SourceError, OSError, ValueError) as error:
+        print(f"tuimon: {complaint(args.file, error)}", file=sys.stderr)
+        return EXIT_UNREADABLE
+    if args.json:
+        print(json.dumps(report.document(), allow_nan=False))
+    else:
+        width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 100)
+        print(report.text(width), end="")
+    return exit_code(report, counted)
+
+
+def examine(
+    file: str, *, format: str | None = None, roles: Mapping[str, str] | None = None, step: str | None = None
+) -> Report:
+    """Reads all of a run and judges it.
+
+    Args:
+        file: path of a log or a run's folder; "-" for standard input, which is read to its end.
+        format, roles, step: as `open_source` takes them.
+
+    Raises:
+        SourceError: the input is no run, and why.
+        OSError: it cannot be read.
+    """
+    from tuimon.monitor import Monitor
+    from tuimon.report import Report
+    from tuimon.sources import open_source
+
+    source = open_source(file, format=format, roles=roles or {}, step=step)
+    try:
+        monitor = Monitor()
+        waits = file == "-"
+        batch = source.read()
+        while True:
+            monitor.feed(batch)
+            if not batch.more and (not waits or source.ended):
+                break
+            if waits and not batch.more:
+                select.select([sys.stdin], [], [])
+            batch = source.read()
+        snapshot = monitor.feed(source.finish())
+        return Report(file, source.format, source.describe(), snapshot)
+    finally:
+        source.close()
+
+
+def fail_on_words(text: str) -> frozenset[str]:
+    """The names in the value of --fail-on.
+
+    Raises:
+        ValueError: one of them is no severity, family or signature.
+    """
+    from tuimon.catalogue import ROWS
+
+    words = frozenset(word.strip() for word in text.split(",") if word.strip())
+    known = {*RANK, *(row.family for row in ROWS), *(row.signature for row in ROWS), "none"}
+    for word in sorted(words - known):
+        near = "".join(f"; {match}?" for match in get_close_matches(word, sorted(known), 1))
+        raise ValueError(f"--fail-on {plain_text(word, 40)}: no such severity, family or signature{near}")
+    return words
+
+
+def exit_code(report: Report, counted: frozenset[str]) -> int:
+    """What the report amounts to for a script.
+
+    A severity counts its findings that are still so, and graver ones; a family its failures; a signature counts whenever
+    it was seen.
+    """
+    snapshot = report.snapshot
+    if not snapshot.records and snapshot.bad_count:
+        return EXIT_UNREADABLE
+    return EXIT_FAILURE if any(_counts(finding, counted) for finding in snapshot.findings) else EXIT_HEALTHY
+
+
+def _counts(finding: Finding, counted: frozenset[str]) -> bool:
+    if finding.signature in counted:
+        return True
+    if finding.family in counted and finding.severity == "failure":
+        return True
+    return finding.active and any(RANK[finding.severity] >= RANK[word] for word in counted if word in RANK)
+
+
+def complaint(file: str, error: Exception) -> str:
+    """One line about an input that cannot be read."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{plain_text(file)}: {error.strerror.lower()}"
+    return plain_text(error, 400)

@@ -1,0 +1,206 @@
+"""A Snapshot as text and as JSON: what `diagnose` prints, and `watch` where there is no terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuimon.catalogue import BY_SIGNATURE, ROWS
+from tuimon.monitor import Series, Snapshot
+from tuimon.plain import plain_text
+from tuimon.record import ROLES, plain
+from tuimon.signatures.finding import RANK, Finding
+
+SHOWN_SERIES = 12
+"""Metrics in the summary: the four roles and what fits below them on one screen; a run may log thousands."""
+
+SHOWN_BAD_LINES = 5
+"""Bad lines named one by one; more of them tell nothing new."""
+
+_LABEL = 11  # columns of the labels at the left of a finding ("  evidence ")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run as it was read.
+
+    Attributes:
+        file: the path as the user gave it.
+        format: short name of the format it was taken for.
+        described: the source's one line for a person.
+        snapshot: what is known of the run.
+    """
+
+    file: str
+    format: str
+    described: str
+    snapshot: Snapshot
+
+    def document(self) -> dict[str, object]:
+        """The report for a program; strict JSON can hold it (non-finite numbers are strings)."""
+        snapshot = self.snapshot
+        return {
+            "file": self.file,
+            "format": self.format,
+            "records": snapshot.records,
+            "bad_lines": snapshot.bad_count,
+            "verdict": snapshot.verdict,
+            "series": {name: _series_document(series) for name, series in snapshot.series.items()},
+            "findings": [_finding_document(finding) for finding in snapshot.findings],
+        }
+
+    def text(self, width: int = 80) -> str:
+        """The report for a person, in lines of at most `width` columns (code to paste may be longer)."""
+        parts = [self._opening(), *(_finding_text(finding, width) for finding in gravest_first(self.snapshot))]
+        parts += [_series_text(self.snapshot), self._bad_lines(), _missing_text(self.snapshot, width)]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _opening(self) -> str:
+        snapshot = self.snapshot
+        steps = "" if snapshot.first_step is None else f", steps {snapshot.first_step} to {snapshot.last_step}"
+        bad = f", {_count(snapshot.bad_count, 'bad line')}" if snapshot.bad_count else ""
+        return "\n".join(
+            (
+                f"{plain_text(self.file)}: {plain_text(self.described)}",
+                f"{_count(snapshot.records, 'record')}{steps}{bad}",
+                f"verdict: {verdict_words(snapshot)}",
+            )
+        )
+
+    def _bad_lines(self) -> str:
+        shown = self.snapshot.bad_lines[:SHOWN_BAD_LINES]
+        if not shown:
+            return ""
+        lines = ["bad lines (skipped)"]
+        lines += [f"  {plain_text(self.file)}:{bad.number}: {plain_text(bad.reason, 100)}" for bad in shown]
+        if self.snapshot.bad_count > len(shown):
+            lines.append(f"  and {self.snapshot.bad_count - len(shown):,} more")
+        return "\n".join(lines)
+
+
+def gravest_first(snapshot: Snapshot) -> list[Finding]:
+    """The findings in reading order: notes last, what is over after what is active, then by severity and onset."""
+    return sorted(
+        snapshot.findings,
+        key=lambda each: (each.severity == "note", not each.active, -RANK[each.severity], each.onset_step),
+    )
+
+
+def verdict_words(snapshot: Snapshot) -> str:
+    """The verdict and, for a person, what it rests on."""
+    if snapshot.verdict == "no_data":
+        return "no_data: nothing to judge yet"
+    if snapshot.verdict == "healthy":
+        return f"healthy: no failure signature in {_count(snapshot.records, 'record')} (which is not a proof)"
+    leading = next(iter(gravest_first(snapshot)), None)
+    if leading is None:
+        return snapshot.verdict
+    return f"{snapshot.verdict} ({leading.signature} since step {leading.onset_step})"
+
+
+def number_text(value: float | None) -> str:
+    """A number in at most 10 columns; "-" where there is none."""
+    return "-" if value is None else f"{value:.5g}".replace("nan", "NaN")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _strict(value: float | None) -> float | str | None:
+    return None if value is None else plain(value)
+
+
+def _series_document(series: Series) -> dict[str, object]:
+    return {
+        "count": series.count,
+        "first_step": series.first_step,
+        "last_step": series.last_step,
+        "last": _strict(series.last),
+        "best": _strict(series.best),
+        "best_step": series.best_step,
+        "non_finite": series.non_finite,
+    }
+
+
+def _finding_document(finding: Finding) -> dict[str, object]:
+    return {
+        "signature": finding.signature,
+        "family": finding.family,
+        "severity": finding.severity,
+        "onset_step": finding.onset_step,
+        "detected_step": finding.detected_step,
+        "active": finding.active,
+        "evidence": finding.evidence,
+        "row": finding.row,
+    }
+
+
+def _labelled(label: str, text: str, width: int) -> str:
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=f"  {label}".ljust(_LABEL),
+        subsequent_indent=" " * _LABEL,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _finding_text(finding: Finding, width: int) -> str:
+    row = BY_SIGNATURE.get(finding.row)
+    symptom = f": {row.symptom}" if row else ""
+    return "\n".join((f"[{finding.severity}] {finding.signature}{symptom}", *_finding_lines(finding, width)))
+
+
+def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
+    began = f"step {finding.onset_step}, known at step {finding.detected_step}"
+    if not finding.active:
+        began += ", over" + ("" if finding.ended_step is None else f" at step {finding.ended_step}")
+    yield _labelled("began", began, width)
+    yield _labelled("evidence", plain_text(finding.evidence, 400), width)
+    if finding.module or finding.op:
+        yield _labelled("where", plain_text(f"{finding.module} {finding.op}"), width)
+    row = BY_SIGNATURE.get(finding.row)
+    if row and row.checks:
+        yield _labelled("check", row.checks[0].look, width)
+        if row.checks[0].code:
+            yield " " * (_LABEL + 2) + row.checks[0].code
+        yield _labelled("", row.checks[0].expect, width)
+    if finding.missing:
+        yield _labelled("surer", plain_text(finding.missing, 400), width)
+    if row and row.fix and finding.severity != "note":
+        yield _labelled("then", row.fix, width)
+        yield _labelled("more", f"tuimon explain {finding.row}", width)
+
+
+def _series_text(snapshot: Snapshot) -> str:
+    if not snapshot.series:
+        return ""
+    names = [name for name in ROLES if name in snapshot.series]
+    names += [name for name in snapshot.series if name not in ROLES]
+    lines = [f"{'metric':<18} {'values':>9} {'last step':>10} {'last':>11} {'lowest':>11} {'NaN or inf':>10}"]
+    for name in names[:SHOWN_SERIES]:
+        series = snapshot.series[name]
+        last_step = "-" if series.last_step is None else str(series.last_step)
+        lines.append(
+            f"{plain_text(name, 18):<18} {series.count:>9,} {last_step:>10} {number_text(series.last):>11} "
+            f"{number_text(series.best):>11} {series.non_finite or '-':>10}"
+        )
+    if len(names) > SHOWN_SERIES:
+        lines.append(f"and {_count(len(names) - SHOWN_SERIES, 'more metric')}")
+    return "\n".join(lines)
+
+
+def _missing_text(snapshot: Snapshot, width: int) -> str:
+    if not snapshot.records:
+        return ""
+    lines = []
+    for role in ROLES:
+        if role not in snapshot.series:
+            hidden = ", ".join(row.signature for row in ROWS if role in row.needs)
+            lines.append(_labelled(role, f"not logged, so not decidable: {hidden}", width))
+    if not lines:
+        return ""
+    return "\n".join(("not in this log (--map ROLE=NAME if it has another name)", *lines))
