@@ -12,6 +12,8 @@ COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.com
     "watch": "follow a run on the screen",
     "diagnose": "say what is wrong with a run, as text or JSON",
     "demo": "watch a run that fails on purpose",
+    "table": "print the symptom-to-cause table",
+    "explain": "explain one row of the table in full",
 }
 
 
