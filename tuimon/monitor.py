@@ -6,11 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tuimon.record import BadLine, Batch
-from tuimon.signatures.finding import Finding
-from tuimon.store import Store
+from tuimon.catalogue import ROWS
+from tuimon.fold import Fold
+from tuimon.record import BadLine, Batch, Mark
+from tuimon.signatures.finding import RANK, Family, Finding
+from tuimon.signatures.precedence import reduced
+from tuimon.store import Column, Store
 
 Verdict = Literal["healthy", "nan", "divergence", "plateau", "watch", "no_data"]
+
+BAD_LINES_KEPT = 20
+"""Bad lines that are told with their numbers: more would not help a reader, and a broken file has millions."""
+
+NOTES_KEPT = 1000
+"""Remarks of the training process that are kept, so that a chatty one cannot exhaust memory."""
+
+OUTRANKS = {row.signature: row.outranks for row in ROWS}
+
+GRAVITY: dict[Family, int] = {"nan": 0, "divergence": 1, "plateau": 2}
+"""Which family names the run when several failed: a NaN is final, a divergence may still end in one."""
+
+VERDICTS: dict[Family, Verdict] = {"nan": "nan", "divergence": "divergence", "plateau": "plateau"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +97,81 @@ class Monitor:
     def __init__(self) -> None:
         self.store = Store()
         self.snapshot = Snapshot()
+        self._fold = Fold()
+        self._bad_lines: list[BadLine] = []
+        self._bad_count = 0
+        self._notes: list[Note] = []
+        self._run = ""
 
     def feed(self, batch: Batch) -> Snapshot:
         """Takes in a batch and returns what is known now."""
-        raise NotImplementedError
+        self._bad_count += max(batch.bad_count, len(batch.bad_lines))
+        self._bad_lines.extend(batch.bad_lines[: BAD_LINES_KEPT - len(self._bad_lines)])
+        for mark in batch.marks:
+            self._take(mark)
+        for piece in self._fold.feed(batch):
+            self.store.append(piece)
+        self.snapshot = self._now()
+        return self.snapshot
 
     def look_at(self, now: float) -> Snapshot:
         """What is known at Unix time `now`, when no record has come: the only way a stall can be seen."""
-        raise NotImplementedError
+        self.snapshot = self._now(now)
+        return self.snapshot
+
+    def _take(self, mark: Mark) -> None:
+        """Keeps what a header or note says."""
+        if mark.kind == "header":
+            run = mark.fields.get("run")
+            self._run = str(run) if run else self._run
+        elif mark.kind == "note" and len(self._notes) < NOTES_KEPT:
+            step = mark.fields.get("step")
+            name = str(mark.fields.get("note", ""))
+            self._notes.append(Note(step if isinstance(step, int) else None, name, dict(mark.fields)))
+
+    def _now(self, now: float | None = None) -> Snapshot:
+        fold, course = self._fold, self._fold.course
+        found = [finding for detector in fold.detectors for finding in detector.findings]
+        stall = fold.pace.stall(now, course.last_step)
+        findings = reduced(found + stall, OUTRANKS)
+        active = sorted((f for f in findings if f.active), key=lambda f: (-RANK[f.severity], f.onset_step))
+        return Snapshot(
+            records=course.records,
+            bad_count=self._bad_count,
+            bad_lines=tuple(self._bad_lines),
+            first_step=course.first_step,
+            last_step=course.last_step,
+            last_time=fold.pace.last_time,
+            pace=fold.pace.seconds_per_step,
+            verdict=_verdict(findings, course.records),
+            findings=findings,
+            lit=tuple(dict.fromkeys(finding.signature for finding in active)),
+            series={name: _series(column) for name, column in self.store.columns.items()},
+            meta=dict(course.meta),
+            run=self._run,
+            notes=tuple(self._notes),
+            rewinds=tuple(fold.rewinds),
+        )
+
+
+def _series(column: Column) -> Series:
+    return Series(
+        column.count,
+        column.first_step,
+        column.last_step,
+        column.last,
+        column.best,
+        column.best_step,
+        column.non_finite,
+    )
+
+
+def _verdict(findings: tuple[Finding, ...], records: int) -> Verdict:
+    """The family of the gravest finding, active ones first; "watch" for warnings."""
+    if not records:
+        return "no_data"
+    failures = [finding for finding in findings if finding.severity == "failure"]
+    if failures:
+        gravest = min(failures, key=lambda finding: (not finding.active, GRAVITY.get(finding.family, 9)))
+        return VERDICTS.get(gravest.family, "watch")
+    return "watch" if any(finding.severity == "warning" for finding in findings) else "healthy"

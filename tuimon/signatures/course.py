@@ -1,0 +1,155 @@
+"""The run so far, in the numbers that several detectors compare with."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+
+from tuimon.signatures.stretch import Stretch
+from tuimon.stats import Level, autocorrelation, level_of
+
+BLOCK = 32
+"""Records between two renewals of the baselines, counted from the start of the run so that reads do not matter."""
+
+WINDOW = 64
+"""Points in a baseline: the scale of a normal sample is then known to 10 %, and a trend has little time to matter."""
+
+ARMED = 32
+"""Finite points before a baseline may be compared with: a scale from fewer is off by more than 15 %."""
+
+FROZEN = 64
+"""Records after a resume or a rise of the learning rate in which the run finds its new level."""
+
+LR_RISE = 1.5
+"""Rise of the learning rate within one record that counts as a jump: warm-ups rise less once the loss is armed."""
+
+SMOOTHED = 0.5
+"""Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives about -0.5."""
+
+RAW_OBJECTIVES = frozenset(("rl", "gan", "contrastive", "preference", "dpo", "ppo", "grpo", "adversarial"))
+"""Objectives whose loss is not meant to fall: shapes of the loss say nothing about them."""
+
+
+class Course:
+    """Baselines and landmarks of a run.
+
+    What detectors compare with is renewed at every 32nd record only, so that it does not depend on how the run was read;
+    the recent points are exact wherever a stretch is cut by an event.
+
+    Attributes:
+        meta: what the headers declared.
+        records: lines so far.
+        losses, loss_steps, gns, gn_steps: the last 64 finite values, and where they were.
+        level: median and scale of the last 64 losses as of the last renewal, excursions left out; None before 32.
+        log_gn: the same for the natural logarithm of grad_norm.
+        count, best, origin: as of the last renewal: finite losses, the least one, the median of the first five.
+        quiet_until: before this record index, a change of level is the resume's or the schedule's.
+        smooth: the loss is a running mean.
+        mixed: the loss keeps changing its sign.
+    """
+
+    def __init__(self) -> None:
+        self.meta: dict[str, object] = {}
+        self.records = 0
+        self.first_step: int | None = None
+        self.last_step: int | None = None
+        self.losses: deque[float] = deque(maxlen=WINDOW)
+        self.loss_steps: deque[int] = deque(maxlen=WINDOW)
+        self.gns: deque[float] = deque(maxlen=WINDOW)
+        self.gn_steps: deque[int] = deque(maxlen=WINDOW)
+        self.lr: float | None = None
+        self.lr_peak = 0.0
+        self.level: Level | None = None
+        self.log_gn: Level | None = None
+        self.count = 0
+        self.best = math.inf
+        self.origin = math.nan
+        self.quiet_until = 0
+        self.smooth = False
+        self.mixed = False
+        self._start: list[float] = []
+        self._least = math.inf
+        self._seen = 0
+        self._signs = 0
+        self._excluded: tuple[int, int | None] | None = None
+
+    @property
+    def silent(self) -> bool:
+        """The loss is not one that falls when training works: only non-finite values and dead gradients speak."""
+        return self.mixed or str(self.meta.get("objective", "")).lower() in RAW_OBJECTIVES
+
+    @property
+    def progress(self) -> float:
+        """How far the loss has come from its start, in units of loss; zero before anything is known."""
+        return max(0.0, self.origin - self.best) if self.count else 0.0
+
+    def exclude(self, first: int, last: int | None) -> None:
+        """Keeps steps `first` to `last` (None: until further notice) out of the baselines: an excursion is no norm."""
+        self._excluded = (first, last)
+
+    def learn(self, stretch: Stretch) -> None:
+        """Takes in a stretch, after the detectors have compared it with what came before."""
+        loss, gn = stretch.loss, stretch.gn
+        if loss.values:
+            self._seen += len(loss.values)
+            if len(self._start) < 5:
+                self._start.extend(loss.values[: 5 - len(self._start)])
+            self._least = min(self._least, loss.low)
+            self.losses.extend(loss.values)
+            self.loss_steps.extend(loss.steps)
+        if gn.values:
+            self.gns.extend(gn.values)
+            self.gn_steps.extend(gn.steps)
+        if stretch.lr.values:
+            self.lr = stretch.lr.values[-1]
+            self.lr_peak = max(self.lr_peak, stretch.lr.high)
+        if self.first_step is None:
+            self.first_step = stretch.steps[0]
+        self.last_step = stretch.steps[-1]
+        self.records += len(stretch)
+        if self.records % BLOCK == 0:
+            self._renew()
+
+    def _renew(self) -> None:
+        self.count, self.best = self._seen, self._least
+        if self._start:
+            self.origin = sorted(self._start)[len(self._start) // 2]
+        values = self._calm(self.losses, self.loss_steps)
+        if len(values) >= ARMED:
+            self.level = level_of(values)
+            declared = self.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
+            self.smooth = declared or autocorrelation([b - a for a, b in zip(values, values[1:])]) > SMOOTHED  # noqa: B905
+            self._signs = self._signs + 1 if min(values) < 0.0 < max(values) else 0
+            self.mixed = self._signs >= 2
+        logs = [math.log(value) for value in self._calm(self.gns, self.gn_steps) if value > 0.0]
+        if len(logs) >= ARMED:
+            self.log_gn = level_of(logs)
+
+    def _calm(self, values: deque[float], steps: deque[int]) -> list[float]:
+        """The recent values outside the excursion."""
+        if self._excluded is None:
+            return list(values)
+        first, last = self._excluded
+        if last is not None and steps and steps[0] > last:
+            self._excluded = None
+            return list(values)
+        end = math.inf if last is None else last
+        return [value for value, step in zip(values, steps, strict=True) if not first <= step <= end]
+
+    def lr_jump(self) -> None:
+        """The next record's learning rate is far above the last one's."""
+        self.quiet_until = max(self.quiet_until, self.records + FROZEN)
+
+    def restart(self) -> None:
+        """A resume, a rewind or a new phase: the old level no longer says what is normal."""
+        self.losses.clear()
+        self.loss_steps.clear()
+        self.gns.clear()
+        self.gn_steps.clear()
+        self.level = self.log_gn = self.lr = self._excluded = None
+        self.quiet_until = self.records + FROZEN
+
+    def declare(self, meta: Mapping[str, object]) -> None:
+        """Takes in what a header says of the run."""
+        self.meta.update(meta)

@@ -1,0 +1,68 @@
+"""How fast a run goes, and when it has stopped."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from statistics import median
+
+from tuimon.signatures.finding import Finding
+
+GAPS = 64
+"""Records over which the pace is taken."""
+
+PATIENCE = 10.0
+"""Times its own median gap that a run may be silent: evaluations and checkpoints take a few."""
+
+SHOWN_AFTER = 30.0
+"""Seconds of silence below which nothing is said, however fast the run is."""
+
+
+class Pace:
+    """Seconds per record and per step over the last 64 records.
+
+    Attributes:
+        last_time: Unix time of the last record that has one.
+    """
+
+    def __init__(self) -> None:
+        self.last_time: float | None = None
+        self._times: deque[float] = deque(maxlen=GAPS + 1)
+        self._steps: deque[int] = deque(maxlen=GAPS + 1)
+
+    def update(self, steps: Sequence[int], times: Sequence[float | None]) -> None:
+        """Takes in records in order."""
+        recent = [(s, t) for s, t in zip(steps[-GAPS - 1 :], times[-GAPS - 1 :], strict=True) if t is not None]
+        if recent:
+            self._steps.extend(step for step, _ in recent)
+            self._times.extend(time for _, time in recent)
+            self.last_time = recent[-1][1]
+
+    @property
+    def gap(self) -> float | None:
+        """Median seconds between records, None while unknown."""
+        times = list(self._times)
+        gaps = [b - a for a, b in zip(times, times[1:], strict=False) if b > a]
+        return median(gaps) if len(gaps) >= 3 else None
+
+    @property
+    def seconds_per_step(self) -> float | None:
+        """Median seconds per step, None while unknown."""
+        times, steps = list(self._times), list(self._steps)
+        rates = [
+            (times[i + 1] - times[i]) / (steps[i + 1] - steps[i])
+            for i in range(len(times) - 1)
+            if steps[i + 1] > steps[i] and times[i + 1] >= times[i]
+        ]
+        return median(rates) if len(rates) >= 3 else None
+
+    def stall(self, now: float | None, step: int | None) -> list[Finding]:
+        """The finding that no record has come for far longer than this run's own gap, at Unix time `now`."""
+        gap = self.gap
+        if now is None or step is None or gap is None or self.last_time is None:
+            return []
+        silent = now - self.last_time
+        if silent <= max(PATIENCE * gap, SHOWN_AFTER):
+            return []
+        why = f"no record for {silent:.0f} s, its own gap is {gap:.2g} s"
+        return [Finding("stalled-run", "data", "warning", step, step, True, why)]

@@ -1,0 +1,153 @@
+"""Running statistics: small, robust, in pure Python (stdlib only).
+
+Scales here are robust: 1.4826 * MAD estimates the standard deviation of a normal sample and ignores up to half of the
+points (Rousseeuw and Croux, 1993, JASA 88:1273).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import compress, islice
+from operator import mul, sub
+from typing import NamedTuple
+
+MAD_TO_SIGMA = 1.4826
+"""Standard deviation of a normal sample over its median absolute deviation: 1 / Phi^-1(3/4)."""
+
+FLOAT32_GRAIN = 1.2e-7
+"""Relative spacing of 32-bit floats: a difference below it is not a difference, whatever the MAD says."""
+
+
+class Level(NamedTuple):
+    """A robust centre and scale, in the units of the sample."""
+
+    middle: float
+    sigma: float
+
+    def z(self, value: float) -> float:
+        """How many sigmas `value` lies above the middle."""
+        return (value - self.middle) / self.sigma
+
+
+def median(values: Iterable[float]) -> float:
+    """The median; the mean of the two middle values for an even count.
+
+    Raises:
+        IndexError: there are no values.
+    """
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half])
+
+
+def grid_of(ordered: Sequence[float]) -> float:
+    """The least positive difference between neighbours of a sorted sample: its rounding grid, if it was rounded."""
+    steps = [step for step in map(sub, ordered[1:], ordered) if step > 0]
+    return min(steps, default=0.0)
+
+
+def level_of(values: Iterable[float]) -> Level:
+    """Median and 1.4826 * MAD, with a floor under the scale so that it is never zero.
+
+    A log that rounds can make the MAD zero while the values still move: the floor is one step of the rounding grid, and
+    at least the grain of a 32-bit float. The floor is in the units of the sample, so the result scales with it.
+
+    Raises:
+        IndexError: there are no values.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    half = count // 2
+    middle = ordered[half] if count % 2 else 0.5 * (ordered[half - 1] + ordered[half])
+    away = sorted([abs(value - middle) for value in ordered])
+    sigma = MAD_TO_SIGMA * (away[half] if count % 2 else 0.5 * (away[half - 1] + away[half]))
+    if sigma < 1e-3 * (ordered[-1] - ordered[0]) or sigma == 0.0:
+        # More than half of the points agree: the MAD says nothing, the grid and the mean deviation do.
+        sigma = max(sigma, grid_of(ordered), math.fsum(away) / count)
+    return Level(middle, max(sigma, FLOAT32_GRAIN * abs(middle), 1e-300))
+
+
+def slope(values: Sequence[float]) -> tuple[float, float]:
+    """Least-squares slope per point and its t value (0 where the fit is exact or has fewer than three points).
+
+    The t value takes the residuals as independent; where they are not, `thinned` blocks make them nearly so.
+    """
+    count = len(values)
+    if count < 3:
+        return 0.0, 0.0
+    centre = (count - 1) / 2
+    mean = math.fsum(values) / count
+    sxx = count * (count * count - 1) / 12
+    sxy = math.fsum(map(mul, [i - centre for i in range(count)], values))
+    gradient = sxy / sxx
+    rest = math.fsum([(value - mean - gradient * (i - centre)) ** 2 for i, value in enumerate(values)])
+    error = math.sqrt(max(rest, 0.0) / (count - 2) / sxx)
+    if error <= FLOAT32_GRAIN * abs(mean) / count:
+        return gradient, 0.0 if abs(gradient) * count <= FLOAT32_GRAIN * abs(mean) else math.copysign(math.inf, gradient)
+    return gradient, gradient / error
+
+
+def autocorrelation(values: Sequence[float]) -> float:
+    """Lag-1 autocorrelation, between -1 and 1; 0 where the values do not vary."""
+    count = len(values)
+    if count < 3:
+        return 0.0
+    mean = math.fsum(values) / count
+    parts = [value - mean for value in values]
+    spread = math.fsum(map(mul, parts, parts))
+    if spread <= 0.0 or spread <= (FLOAT32_GRAIN * mean) ** 2 * count:
+        return 0.0
+    return math.fsum(map(mul, parts, islice(parts, 1, None))) / spread
+
+
+def mann_kendall(values: Sequence[float]) -> float:
+    """Normal score of the Mann-Kendall trend test: positive for a rise (Mann 1945; Kendall 1975, with ties)."""
+    count = len(values)
+    if count < 4:
+        return 0.0
+    total = 0
+    seen: list[float] = []
+    ties: dict[float, int] = {}
+    for value in values:
+        place = bisect_left(seen, value)
+        equal = ties.get(value, 0)
+        total += place - (len(seen) - place - equal)
+        ties[value] = equal + 1
+        seen.insert(place, value)
+    variance = count * (count - 1) * (2 * count + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties.values())
+    if variance <= 0:
+        return 0.0
+    return (total - (total > 0) + (total < 0)) / math.sqrt(variance / 18)
+
+
+def poisson_tail(count: int, expected: float) -> float:
+    """P(N >= count) for a Poisson variable with mean `expected`."""
+    if count <= 0:
+        return 1.0
+    term = below = math.exp(-expected)
+    for k in range(1, count):
+        term *= expected / k
+        below += term
+    return max(0.0, 1.0 - below)
+
+
+def thinned(values: Sequence[float], parts: int) -> list[float]:
+    """Means of `parts` equal consecutive blocks (the remainder at the front is left out)."""
+    size = len(values) // parts
+    if size == 0:
+        return list(values)
+    start = len(values) - size * parts
+    return [math.fsum(values[i : i + size]) / size for i in range(start, len(values), size)]
+
+
+def all_finite(values: Sequence[float]) -> bool:
+    """Whether no value is NaN or infinite (an overflowing sum of finite values is looked at one by one)."""
+    return math.isfinite(sum(values)) or all(map(math.isfinite, values))
+
+
+def present(steps: Sequence[int], values: Sequence[float | None]) -> tuple[Sequence[int], Sequence[float]]:
+    """Steps and values without the records that lack the metric."""
+    there = [value is not None for value in values]
+    return list(compress(steps, there)), list(compress(values, there))  # type: ignore[arg-type]
