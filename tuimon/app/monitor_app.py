@@ -1,0 +1,264 @@
+"""MonitorApp: takes in what the follower posts, keeps the one Scene, and lets it flow down to the panels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.reactive import var
+from textual.timer import Timer
+from textual.widgets import Input
+
+from tuimon.app.help import HelpScreen
+from tuimon.app.messages import Arrived, StatusChanged
+from tuimon.app.terminal import only_clicks, takes_output
+from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.follow import Follower, Status
+from tuimon.monitor import Monitor, Snapshot
+from tuimon.panels import moves, words
+from tuimon.panels.desk import Desk
+from tuimon.panels.footer import Footer
+from tuimon.panels.grid import PanelGrid
+from tuimon.panels.header import Header
+from tuimon.panels.keys import KEYS
+from tuimon.panels.large import LargePanel
+from tuimon.panels.metric import MetricPanel
+from tuimon.panels.records import RecordsView
+from tuimon.panels.scene import Scene
+from tuimon.panels.table import SymptomTable
+from tuimon.panels.timeline import Timeline
+from tuimon.record import Batch
+
+Post = Callable[[Batch | Status], object]
+
+GLANCE = 2.0
+"""Seconds between looks at the clock, for a stall and for the age of the last record; cheap, and sends nothing itself."""
+
+STALLED = 0.1
+"""Seconds until a terminal that took no output is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says about the screen.
+
+    Attributes:
+        name, format: of the input, for the header.
+        theme: a key of THEMES.
+        ascii: no character beyond ASCII in pictures and marks.
+        fps: frames per second at most. 20 draws each record of a run of 20 steps/s as it comes.
+    """
+
+    name: str = ""
+    format: str = ""
+    theme: str = "dark"
+    ascii: bool = False
+    fps: float = 20.0
+
+
+class FilterLine(Input):
+    """Where the word to look for is typed."""
+
+
+class MonitorApp(App[None]):
+    """The screen of `tuimon watch`.
+
+    Args:
+        options: how to look.
+        follow: makes the follower, given what it shall post to; None when batches are posted by somebody else (a test).
+        clock: Unix time in seconds.
+    """
+
+    CSS_PATH = "monitor.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = "SymptomTable"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-tiny"),
+        (60, "-narrow"),
+        (100, "-medium"),
+        (140, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-tiny"), (16, "-low"), (30, "-tall")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(name, key.action, key.word, show=False, priority=name == "ctrl+c") for key in KEYS for name in key.keys
+    ]
+
+    scene: var[Scene] = var(Scene)
+
+    def __init__(
+        self,
+        options: Options,
+        follow: Callable[[Post], Follower] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__()
+        for theme in THEMES.values():
+            self.register_theme(theme)
+        self.theme = THEMES[options.theme].name
+        self.options = options
+        self.monitor = Monitor()
+        self.desk = Desk()
+        self.status = Status("waiting", "starting")
+        self._newest = self.monitor.snapshot
+        self._held: Snapshot | None = None
+        self._age = ""
+        self._clock = clock
+        self._frame: Timer | None = None
+        self._drawn_at = 0.0
+        self._follower = follow(self._post) if follow else None
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(DARK)
+
+    def compose(self) -> ComposeResult:
+        yield Header().data_bind(MonitorApp.scene)
+        yield PanelGrid().data_bind(MonitorApp.scene)
+        yield LargePanel().data_bind(MonitorApp.scene)
+        yield Timeline().data_bind(MonitorApp.scene)
+        yield SymptomTable().data_bind(MonitorApp.scene)
+        yield RecordsView().data_bind(MonitorApp.scene)
+        yield FilterLine(placeholder="rows and metrics that contain ...", select_on_focus=False)
+        yield Footer().data_bind(MonitorApp.scene)
+
+    def on_mount(self) -> None:
+        self.query_one(FilterLine).cursor_blink = False
+        only_clicks(self._driver)
+        self.set_interval(GLANCE, self.glance)
+        self.show()
+        if self._follower is not None:
+            self._follower.start()
+
+    def on_unmount(self) -> None:
+        if self._follower is not None:
+            self._follower.stop()
+
+    def _post(self, brought: Batch | Status) -> None:
+        """Called in the follower's thread."""
+        self.post_message(Arrived(brought) if isinstance(brought, Batch) else StatusChanged(brought))
+
+    # What comes in.
+
+    def on_arrived(self, message: Arrived) -> None:
+        self._newest = self.monitor.feed(message.batch)
+        if self._follower is not None:
+            self._follower.acknowledge()
+        self._age = ""
+        self.request_frame()
+
+    def on_status_changed(self, message: StatusChanged) -> None:
+        self.status = message.status
+        self.request_frame()
+
+    def glance(self) -> None:
+        """Looks at the clock: a stall, and the age of the last record, are seen by it alone."""
+        now = self._clock()
+        last = self._newest.last_time
+        age = "" if last is None else words.age(now - last, self._newest.pace)
+        seen = self.monitor.look_at(now)
+        if age != self._age or seen.lit != self._newest.lit or seen.verdict != self._newest.verdict:
+            self._age, self._newest = age, seen
+            self.request_frame()
+
+    # What goes out.
+
+    def request_frame(self) -> None:
+        """A frame soon: at once after a pause, else when the frame rate allows."""
+        if self._frame is None:
+            due = self._drawn_at + 1 / self.options.fps - time.monotonic()
+            self._frame = self.set_timer(max(due, 0.001), self._draw)
+
+    def _draw(self) -> None:
+        self._frame = None
+        if takes_output():
+            self.show()
+        else:
+            self._frame = self.set_timer(STALLED, self._draw)
+
+    def show(self) -> None:
+        """Draws the present state."""
+        self._drawn_at = time.monotonic()
+        with self.batch_update():
+            self.scene = self.current()
+
+    def current(self) -> Scene:
+        """The scene as it would be drawn now."""
+        snapshot = self._held if self._held is not None else self._newest
+        return Scene(
+            snapshot=snapshot,
+            columns=self.monitor.store.columns,
+            desk=self.desk,
+            status=self.status,
+            name=self.options.name,
+            format=self.options.format,
+            age=self._age,
+            behind=self._newest.records - snapshot.records,
+            ascii=self.options.ascii,
+        )
+
+    def watch_scene(self, scene: Scene) -> None:
+        for mode in ("autopsy", "large"):
+            self.screen_stack[0].set_class(scene.desk.mode == mode, f"-{mode}")
+
+    def lay(self, desk: Desk) -> None:
+        """The user's side of the screen is `desk` from now on."""
+        if desk.paused != self.desk.paused:
+            self._held = self._newest if desk.paused else None
+        self.desk = desk
+        self.request_frame()
+
+    # What the user does.
+
+    def action_move(self, name: str) -> None:
+        if name == "back" and self._filtering:
+            self._close_filter()
+            return
+        self.lay(moves.move(name, self.current()))
+
+    def action_enter(self) -> None:
+        panel = self.focused
+        if self.desk.mode == "large":
+            self.action_move("back")
+        elif isinstance(panel, MetricPanel):
+            metric = self.query_one(PanelGrid).metric_of(panel)
+            if metric in self.monitor.store.columns:
+                self.lay(replace(self.desk, mode="large", metric=metric))
+        elif self.desk.mode == "run":
+            self.action_move("toggle")
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen())
+
+    def action_filter(self) -> None:
+        self.screen.add_class("-filter")
+        self.query_one(FilterLine).focus()
+
+    @property
+    def _filtering(self) -> bool:
+        return self.focused is not None and isinstance(self.focused, FilterLine)
+
+    def _close_filter(self) -> None:
+        self.screen.remove_class("-filter")
+        self.query_one(SymptomTable).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.lay(replace(self.desk, pattern=event.value))
+
+    def on_input_submitted(self) -> None:
+        self._close_filter()
+
+    def on_metric_panel_step_chosen(self, message: MetricPanel.StepChosen) -> None:
+        self.lay(moves.at(self.current(), message.step))
+
+    def on_timeline_step_chosen(self, message: Timeline.StepChosen) -> None:
+        self.lay(moves.at(self.current(), message.step))
+
+    def on_symptom_table_row_chosen(self, message: SymptomTable.RowChosen) -> None:
+        self.desk = replace(self.desk, row=message.signature)
+        self.lay(moves.toggled(self.current()) if message.opened else self.desk)
+
+    def on_panel_grid_wheeled(self, message: PanelGrid.Wheeled) -> None:
+        self.lay(moves.zoom(self.current(), message.factor, message.step))

@@ -1,0 +1,35 @@
+"""The last line: the keys that fit, the most needed ones first."""
+
+from __future__ import annotations
+
+from tuimon.panels.ink import Line, Span, width_of
+from tuimon.panels.keys import KEYS
+from tuimon.panels.scene import Scene
+from tuimon.panels.sheet import Sheet
+
+ALWAYS = ("escape",)
+"""Shown first while something is open that it closes."""
+
+
+class Footer(Sheet):
+    """Caps and words of the table of keys."""
+
+    def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
+        return [footer_line(scene, width)]
+
+
+def footer_line(scene: Scene, width: int) -> Line:
+    """As many keys as fit into `width` cells; with something open, Esc stands first."""
+    desk = scene.desk
+    is_open = desk.mode != "run" or bool(desk.pattern) or desk.page > 0
+    keys = sorted((key for key in KEYS if key.word), key=lambda key: key.rank)
+    if is_open:
+        keys.sort(key=lambda key: "escape" not in key.keys)
+    line: list[Span] = []
+    for key in keys:
+        if "escape" in key.keys and not is_open:
+            continue
+        spans = (Span(" " if not line else "  "), Span(key.cap, "key"), Span(f" {key.word}", "dim"))
+        if width_of(line) + width_of(spans) <= width:
+            line.extend(spans)
+    return tuple(line)

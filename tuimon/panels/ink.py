@@ -1,0 +1,114 @@
+"""Lines of text with named inks: what every text panel draws, before a toolkit or a colour is involved.
+
+An ink is a role ("failure", "dim"), never a colour; the stylesheet gives it one per theme. Whatever an ink says is also
+said by a mark or a word, since colours may be off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+INKS = (
+    *("plain", "dim", "faint", "strong", "failure", "warning", "note", "healthy", "code", "chosen", "key"),
+    *("badge-failure", "badge-warning", "badge-note", "badge-healthy"),
+)
+
+
+class Span(NamedTuple):
+    """Text in one ink."""
+
+    text: str
+    ink: str = "plain"
+
+
+Line = tuple[Span, ...]
+
+
+def shown(text: str) -> str:
+    """`text` with "?" for what does not print: the last lock behind `plain_text`, for a string that missed it."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def width_of(line: Iterable[Span]) -> int:
+    """Terminal cells that the line takes."""
+    return sum(cell_len(span.text) for span in line)
+
+
+def fit(line: Sequence[Span], width: int) -> Line:
+    """The line in exactly `width` cells: padded with blanks, or cut with an ellipsis."""
+    room = width - width_of(line)
+    if room >= 0:
+        return (*line, Span(" " * room)) if room else tuple(line)
+    kept: list[Span] = []
+    room = width - 1
+    for span in line:
+        if room <= 0:
+            break
+        cells = cell_len(span.text)
+        kept.append(span if cells <= room else Span(set_cell_size(span.text, room), span.ink))
+        room -= cells
+    # The cut shows, so that half a number is never taken for a number.
+    return (*kept, Span("\N{HORIZONTAL ELLIPSIS}", "dim")) if width > 0 else ()
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Words of `text` in lines of at most `width` cells; a longer word is cut into pieces."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        while cell_len(word) > width > 0:
+            room = width - cell_len(line) - 1 if line else width
+            if line and room < 8:
+                lines.append(line)
+                line, room = "", width
+            head = word[:room]
+            while cell_len(head) > room:
+                head = head[:-1]
+            lines.append(f"{line} {head}" if line else head)
+            line, word = "", word[len(head) :]
+        if not line:
+            line = word
+        elif cell_len(line) + 1 + cell_len(word) <= width:
+            line = f"{line} {word}"
+        else:
+            lines.append(line)
+            line = word
+    if line:
+        lines.append(line)
+    return lines or [""]
+
+
+def changed(old: Line, new: Line) -> list[tuple[int, int]]:
+    """The (x, width) pieces in which two lines of equal width differ.
+
+    Pieces closer than eight cells are one: moving the cursor costs about as many bytes as sending the cells between.
+    """
+    if old == new:
+        return []
+    before, after = _cells(old), _cells(new)
+    if len(before) != len(after):
+        return [(0, max(len(before), len(after)))]
+    pieces: list[tuple[int, int]] = []
+    for x, (a, b) in enumerate(zip(before, after, strict=True)):
+        if a == b:
+            continue
+        if pieces and x - sum(pieces[-1]) < 8:
+            pieces[-1] = (pieces[-1][0], x + 1 - pieces[-1][0])
+        else:
+            pieces.append((x, 1))
+    return pieces
+
+
+def _cells(line: Line) -> list[tuple[str, str]]:
+    """Every cell as (character, ink); the second cell of a wide character holds the character again."""
+    return [
+        (character, span.ink)
+        for span in line
+        for character in span.text
+        for _ in range(1 if character < "\u0300" else cell_len(character))
+    ]

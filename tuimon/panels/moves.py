@@ -1,0 +1,185 @@
+"""What the keys do: functions from the scene to the next desk. No widget, no state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tuimon.panels.autopsy import first_bad_step
+from tuimon.panels.desk import Desk
+from tuimon.panels.rows import entries
+from tuimon.panels.scene import Scene
+from tuimon.panels.view import View
+
+STRIDES = 60
+"""Key presses of the cursor across a window: about one per cell of a panel."""
+
+CLOSE_UP = 32
+"""Steps across in the autopsy, so that each has a cell of its own in the narrowest full panel."""
+
+
+def move(name: str, scene: Scene) -> Desk:
+    """The desk after the move `name`.
+
+    Raises:
+        KeyError: there is no such move.
+    """
+    return MOVES[name](scene)
+
+
+def at(scene: Scene, step: int) -> Desk:
+    """Cursor on `step`; the window follows when the step lies outside of it."""
+    step = max(scene.first, min(step, scene.last))
+    view = replace(scene.view, cursor=step)
+    low, high = scene.window
+    if not low <= step <= high:
+        span = high - low
+        # A third from the left: what led to a step matters as much as what followed.
+        start = max(scene.first, min(step - span // 3, scene.last - span))
+        view = replace(view, low=start, high=start + span, tail=None)
+    return replace(scene.desk, view=view)
+
+
+def zoom(scene: Scene, factor: float, around: int | None = None) -> Desk:
+    """`factor` times as many steps across, around a step or where the view chooses."""
+    view = scene.view
+    if around is None:
+        return replace(scene.desk, view=view.zoomed(scene.first, scene.last, factor))
+    zoomed = replace(view, cursor=around).zoomed(scene.first, scene.last, factor)
+    return replace(scene.desk, view=replace(zoomed, cursor=view.cursor))
+
+
+def _stride(scene: Scene, direction: int) -> Desk:
+    low, high = scene.window
+    here = min(scene.cursor, high)
+    return at(scene, here + direction * max(1, (high - low) // STRIDES))
+
+
+def _row(scene: Scene, direction: int) -> Desk:
+    rows = entries(scene)
+    if not rows:
+        return scene.desk
+    place = next(number for number, entry in enumerate(rows) if entry.chosen)
+    return replace(scene.desk, row=rows[max(0, min(place + direction, len(rows) - 1))].row.signature)
+
+
+def _finding(scene: Scene, direction: int) -> Desk:
+    """The next finding in time, round the end; its row is chosen too."""
+    found = sorted(scene.snapshot.findings, key=lambda finding: (finding.onset_step, finding.signature))
+    if not found:
+        return scene.desk
+    here = next(
+        (
+            number
+            for number, finding in enumerate(found)
+            if finding.onset_step == scene.view.cursor and finding.signature == scene.desk.row
+        ),
+        None,
+    )
+    if here is not None:
+        finding = found[(here + direction) % len(found)]
+    elif scene.view.cursor is None:
+        finding = found[0 if direction > 0 else -1]
+    else:
+        later = [finding for finding in found if finding.onset_step >= scene.cursor]
+        earlier = [finding for finding in found if finding.onset_step < scene.cursor]
+        finding = (later or found)[0] if direction > 0 else (earlier or found)[-1]
+    return replace(at(scene, finding.onset_step), row=finding.signature)
+
+
+def _rewind(scene: Scene) -> Desk:
+    rewinds = sorted(set(scene.snapshot.rewinds))
+    if not rewinds:
+        return scene.desk
+    here = -1 if scene.view.cursor is None else scene.cursor
+    return at(scene, next((step for step in rewinds if step > here), rewinds[0]))
+
+
+def _pause(scene: Scene) -> Desk:
+    desk = scene.desk
+    if desk.held is not None:
+        return replace(desk, view=replace(desk.held, cursor=desk.view.cursor), held=None)
+    low, high = scene.window
+    return replace(desk, view=replace(desk.view, low=low, high=high, tail=None), held=desk.view)
+
+
+def _live(scene: Scene) -> Desk:
+    view = scene.view
+    held = scene.desk.held
+    tail = (held.tail if held else view.tail) or None
+    return replace(scene.desk, view=replace(view, low=None, high=None, tail=tail, cursor=None), held=None)
+
+
+def _autopsy(scene: Scene) -> Desk:
+    desk = scene.desk
+    onset = first_bad_step(scene.columns)
+    before = desk.before if desk.mode == "autopsy" else desk.view
+    if onset is None:
+        return replace(desk, mode="autopsy", before=before)
+    low = max(scene.first, onset - CLOSE_UP * 2 // 3)
+    view = replace(desk.view, low=low, high=low + CLOSE_UP, tail=None, cursor=onset)
+    return replace(desk, mode="autopsy", view=view, before=before)
+
+
+def _back(scene: Scene) -> Desk:
+    """Closes what was opened last: a mode, then the filter, the cursor, other metrics, the zoom."""
+    desk = scene.desk
+    if desk.mode == "autopsy":
+        return replace(desk, mode="run", view=desk.before or View(), before=None)
+    if desk.mode == "large":
+        return replace(desk, mode="run", metric="")
+    if desk.pattern:
+        return replace(desk, pattern="")
+    if desk.view.cursor is not None:
+        return replace(desk, view=replace(desk.view, cursor=None))
+    if desk.page:
+        return replace(desk, page=0)
+    return _whole(scene)
+
+
+def _whole(scene: Scene) -> Desk:
+    if scene.desk.held is not None:
+        # Paused: the whole run as far as it went when the picture was held.
+        return replace(scene.desk, view=replace(scene.view, low=scene.first, high=scene.last, tail=None))
+    return replace(scene.desk, view=replace(scene.view, low=None, high=None, tail=None))
+
+
+def toggled(scene: Scene) -> Desk:
+    """The chosen row opened or closed."""
+    chosen = next((entry for entry in entries(scene) if entry.chosen), None)
+    if chosen is None:
+        return scene.desk
+    signature, desk = chosen.row.signature, scene.desk
+    if chosen.open:
+        return replace(desk, row=signature, opened=desk.opened - {signature}, closed=desk.closed | {signature})
+    return replace(desk, row=signature, opened=desk.opened | {signature}, closed=desk.closed - {signature})
+
+
+def _page(scene: Scene) -> Desk:
+    return replace(scene.desk, page=(scene.desk.page + 1) % len(scene.pages))
+
+
+MOVES: dict[str, Callable[[Scene], Desk]] = {
+    "left": lambda scene: _stride(scene, -1),
+    "right": lambda scene: _stride(scene, 1),
+    "home": lambda scene: at(scene, scene.first),
+    "live": _live,
+    "row_up": lambda scene: _row(scene, -1),
+    "row_down": lambda scene: _row(scene, 1),
+    "next_finding": lambda scene: _finding(scene, 1),
+    "previous_finding": lambda scene: _finding(scene, -1),
+    "rewind": _rewind,
+    "pause": _pause,
+    "zoom_in": lambda scene: zoom(scene, 0.5),
+    "zoom_out": lambda scene: zoom(scene, 2.0),
+    "whole": _whole,
+    "log": lambda scene: replace(scene.desk, view=replace(scene.view, log=not scene.view.log)),
+    "smooth": lambda scene: replace(scene.desk, view=replace(scene.view, smooth=(scene.view.smooth + 1) % 4)),
+    "overlay": lambda scene: replace(
+        scene.desk, view=replace(scene.view, overlay=not scene.view.overlay, share=not scene.view.overlay)
+    ),
+    "page": _page,
+    "autopsy": _autopsy,
+    "back": _back,
+    "toggle": toggled,
+}

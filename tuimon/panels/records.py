@@ -1,0 +1,113 @@
+"""The autopsy view: what broke first, on the numbers of the records around it."""
+
+from __future__ import annotations
+
+import math
+
+from tuimon.numerals import value_text
+from tuimon.panels import words
+from tuimon.panels.autopsy import Records, last_good_step, records, story
+from tuimon.panels.ink import Line, Span, wrap
+from tuimon.panels.marks import Marks, marks
+from tuimon.panels.scene import Scene
+from tuimon.panels.sheet import Sheet
+from tuimon.plain import plain_text
+
+CELL = 18
+"""Cells per metric: a value of nine, a growth factor of six, and room between."""
+
+BEFORE = 8
+"""Finite records shown before the onset; growth shows in fewer, a calm run needs no more."""
+
+WORTH = 1.5
+"""Growth from one record to the next that is printed; noise of a usual loss stays below."""
+
+
+class RecordsView(Sheet, can_focus=True):
+    """A sentence, the records around the onset, what is still good."""
+
+    def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
+        return autopsy_lines(scene, width, height)
+
+
+def autopsy_lines(scene: Scene, width: int, height: int) -> list[Line]:
+    """The whole view; where lines are short, records go before sentences do."""
+    alphabet = marks(scene.ascii)
+    onset = scene_onset(scene)
+    around = scene.cursor if onset is None else onset
+    shown = records(scene.columns, around, BEFORE, 4)
+    mark, ink = (alphabet.healthy, "healthy") if onset is None else (alphabet.failure, "failure")
+    head = [(Span(f" {mark} ", ink), Span(piece, "strong")) for piece in wrap(story(shown), max(width - 4, 8))]
+    tail = [
+        (Span(f"   {label:<16}", "dim"), Span(piece, ink))
+        for label, ink, text in facts(scene, onset)
+        for number, piece in enumerate(wrap(text, max(width - 20, 8)))
+        for label in [label if number == 0 else ""]
+    ]
+    for number in range(1, len(head)):
+        head[number] = (Span("   "), *head[number][1:])
+    room = height - len(head) - len(tail) - 1
+    if room < len(shown.steps):
+        before = max(room * 2 // 3, 2)
+        shown = records(scene.columns, around, before - 1, max(room - before, 1))
+    return [*head, *table(shown, scene, alphabet), *tail]
+
+
+def scene_onset(scene: Scene) -> int | None:
+    """Step of the first non-finite value of a role, None without one."""
+    return records(scene.columns, scene.cursor, 0, 0).onset
+
+
+def table(shown: Records, scene: Scene, alphabet: Marks) -> list[Line]:
+    """A title line, then a line per record."""
+    if not shown.steps:
+        return [(Span("   no records yet", "dim"),)]
+    lines: list[Line] = [
+        (Span(f"   {'step':>10}  ", "dim"), *(Span(f"{name:>9}{'':{CELL - 9}}", "dim") for name in shown.names))
+    ]
+    previous: list[float | None] = [None] * len(shown.names)
+    for step, cells in zip(shown.steps, shown.cells, strict=True):
+        here = step == scene.cursor
+        pointer = alphabet.chosen if here else " "
+        line = [Span(f" {pointer} {words.steps(step):>10}  ", "strong" if here else "plain")]
+        for i, (name, value) in enumerate(zip(shown.names, cells, strict=True)):
+            line.extend(_cell(value, previous[i], first=shown.first.get(name) == step, alphabet=alphabet))
+            if value is not None:
+                previous[i] = value
+        lines.append(tuple(line))
+    return lines
+
+
+def _cell(value: float | None, previous: float | None, *, first: bool, alphabet: Marks) -> list[Span]:
+    """A value and its growth since the record before; the first non-finite one carries a mark."""
+    text = f"{value_text(value):>9}"
+    rest = CELL - 9
+    if value is None:
+        return [Span(text, "faint"), Span(" " * rest)]
+    if not math.isfinite(value):
+        return [Span(text, "failure"), Span((f" {alphabet.failure} first" if first else "").ljust(rest), "failure")]
+    ratio = abs(value / previous) if previous and math.isfinite(previous) else 1.0
+    if ratio >= WORTH:
+        return [Span(text), Span(f" {words.factor(ratio)}".ljust(rest), "warning")]
+    return [Span(text), Span(" " * rest)]
+
+
+def facts(scene: Scene, onset: int | None) -> list[tuple[str, str, str]]:
+    """(label, ink, text): the last good step, checkpoints, the origin that the training process named."""
+    if onset is None:
+        return []
+    good = last_good_step(scene.columns, onset)
+    found = [("last good step", "plain", "none: it was bad from the start" if good is None else words.steps(good))]
+    checkpoints = [note.step for note in scene.snapshot.notes if "checkpoint" in note.name and note.step is not None]
+    kept = [step for step in checkpoints if step < onset]
+    if kept:
+        found.append(("checkpoint", "healthy", f"step {words.steps(max(kept))} is the newest that is still good"))
+    if len(kept) < len(checkpoints):
+        spoilt = min(step for step in checkpoints if step >= onset)
+        found.append(("", "warning", f"from step {words.steps(spoilt)} on they hold the NaN"))
+    for note in scene.snapshot.notes:
+        if note.name == "nan_origin":
+            origin = " ".join(str(note.fields[key]) for key in ("module", "op", "direction") if note.fields.get(key))
+            found.append(("born in", "strong", plain_text(origin)))
+            break
+    return found

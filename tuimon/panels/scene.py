@@ -1,0 +1,78 @@
+"""Everything the screen shows, as one value that flows down to every panel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tuimon.follow import Status
+from tuimon.monitor import Snapshot
+from tuimon.panels.desk import Desk
+from tuimon.panels.view import View
+from tuimon.record import ROLES
+from tuimon.store import Column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """One moment of the screen. Two scenes are never compared: a new one means that something changed.
+
+    Attributes:
+        snapshot: what is known of the run.
+        columns: metric name -> its points; grows while the run goes on, read only here.
+        desk: what the user has open.
+        status: how the following goes.
+        name, format: of the input, for the header.
+        age: how long ago the last record was written, in words; empty while that is nothing to mention.
+        behind: records that came since the picture was paused.
+        ascii: draw with ASCII only.
+    """
+
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    desk: Desk = field(default_factory=Desk)
+    status: Status = field(default_factory=lambda: Status("waiting", "starting"))
+    name: str = ""
+    format: str = ""
+    age: str = ""
+    behind: int = 0
+    ascii: bool = False
+
+    @property
+    def view(self) -> View:
+        """Which steps are shown and how."""
+        return self.desk.view
+
+    @property
+    def first(self) -> int:
+        """First step of the run, 0 before there is one."""
+        return self.snapshot.first_step or 0
+
+    @property
+    def last(self) -> int:
+        """Last step of the run; the highest one where the log went back."""
+        ends = [series.last_step for series in self.snapshot.series.values() if series.last_step is not None]
+        return max([self.snapshot.last_step or 0, self.first, *ends])
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """First and last step shown."""
+        return self.view.window(self.first, self.last)
+
+    @property
+    def cursor(self) -> int:
+        """The chosen step, the newest when none is chosen."""
+        return self.last if self.view.cursor is None else self.view.cursor
+
+    @property
+    def pages(self) -> list[tuple[str, ...]]:
+        """The metrics in fours: first the roles, then the others that match the pattern, in order of appearance."""
+        pattern = self.desk.pattern.lower()
+        others = [name for name in self.columns if name not in ROLES and pattern in name.lower()]
+        return [ROLES, *(tuple(others[i : i + 4]) for i in range(0, len(others), 4))]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The metrics of the four panels, fewer of them on a last page."""
+        pages = self.pages
+        return pages[self.desk.page % len(pages)]

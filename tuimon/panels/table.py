@@ -1,0 +1,155 @@
+"""The symptom table: lit rows first and open, what was lit after them, every other row as one dim line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message
+
+from tuimon.catalogue import BY_SIGNATURE
+from tuimon.panels import words
+from tuimon.panels.ink import Line, Span, width_of, wrap
+from tuimon.panels.marks import Marks, marks, of_entry
+from tuimon.panels.rows import Entry, entries
+from tuimon.panels.scene import Scene
+from tuimon.panels.sheet import Sheet
+from tuimon.plain import plain_text
+
+LABEL = 9
+"""Cells for the label in front of a row's text: "confused" is the longest."""
+
+INDENT = 2
+
+
+class SymptomTable(Sheet, can_focus=True):
+    """All rows of the catalogue, browsable, with the chosen one always in sight."""
+
+    @dataclass
+    class RowChosen(Message):
+        """The user pointed at a row; `opened` when he did so twice."""
+
+        signature: str
+        opened: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._top = 0
+        self._owners: list[str] = []
+
+    def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
+        alphabet = marks(scene.ascii)
+        lines: list[Line] = []
+        owners: list[str] = []
+        start = stop = 0
+        for entry in entries(scene):
+            if entry.chosen:
+                start = len(lines)
+            lines.extend(block(entry, scene, width, alphabet, focused=self.has_focus))
+            owners.extend([entry.row.signature] * (len(lines) - len(owners)))
+            if entry.chosen:
+                stop = len(lines)
+        self._top = scrolled(self._top, start, stop, len(lines), height)
+        self._owners = owners[self._top :]
+        return lines[self._top : self._top + height] or [(Span("  no row matches, Esc clears the filter", "dim"),)]
+
+    def on_focus(self) -> None:
+        self.draw()
+
+    def on_blur(self) -> None:
+        self.draw()
+
+    def on_click(self, event: events.Click) -> None:
+        if event.y < len(self._owners):
+            self.post_message(self.RowChosen(self._owners[event.y], event.chain > 1))
+
+
+def scrolled(top: int, start: int, stop: int, total: int, height: int) -> int:
+    """First line to show so that the lines start..stop are in sight, moving as little as possible."""
+    if stop - start >= height or start < top:
+        top = start
+    elif stop > top + height:
+        top = stop - height
+    return max(0, min(top, total - height))
+
+
+def block(entry: Entry, scene: Scene, width: int, alphabet: Marks, *, focused: bool = True) -> list[Line]:
+    """The lines of one row: its head, and its text when it is open."""
+    lines = [head(entry, scene, width, alphabet, focused=focused)]
+    if entry.open:
+        for label, ink, text in body(entry, scene):
+            room = max(width - INDENT - LABEL - 1, 8)
+            for number, piece in enumerate(wrap(text, room)):
+                name = label if number == 0 else ""
+                lines.append((Span(f"{'':{INDENT}}{name:>{LABEL}} ", "dim"), Span(piece, ink)))
+    return lines
+
+
+def head(entry: Entry, scene: Scene, width: int, alphabet: Marks, *, focused: bool) -> Line:
+    """Mark, name, symptom, and since when, as far as the width goes; the onset never falls off."""
+    mark, ink = of_entry(entry, alphabet)
+    pointer = alphabet.chosen if entry.chosen else " "
+    name_ink = ink if entry.state == "lit" else "plain" if entry.state == "recovered" else "dim"
+    if entry.chosen and focused and entry.state != "lit":
+        name_ink = "chosen"
+    left: list[Span] = [Span(f"{pointer}{mark} ", ink if entry.state == "lit" else "plain"), Span(entry.row.signature, name_ink)]
+    when = began(entry, scene)
+    room = width - width_of(left) - len(when) - 1
+    symptom = f"  {entry.row.symptom}"
+    if room >= 12:
+        if len(symptom) > room:
+            symptom = symptom[: room - 1] + "…"
+        left.append(Span(symptom, "plain" if entry.state == "lit" else "dim" if entry.state == "recovered" else "faint"))
+    if when:
+        gap = max(width - width_of(left) - len(when), 1)
+        left.append(Span(" " * gap))
+        left.append(Span(when, "strong" if entry.state == "lit" else "dim"))
+    return tuple(left)
+
+
+def began(entry: Entry, scene: Scene) -> str:
+    """Since when the row is lit, or when it was."""
+    finding = entry.finding
+    if finding is None or entry.row.signature == "healthy":
+        return ""
+    onset = f"step {words.steps(finding.onset_step)}"
+    if entry.state == "recovered":
+        over = "" if finding.ended_step is None else f", over at {words.steps(finding.ended_step)}"
+        times = f" ({len(entry.findings)} times)" if len(entry.findings) > 1 else ""
+        return f"was lit at {onset}{over}{times}"
+    if finding.severity == "note":
+        return f"at {onset}"
+    since = scene.last - finding.onset_step
+    return f"began at {onset}" + (f", {words.short(since)} steps ago" if since > 0 else ", now")
+
+
+def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """(label, ink, text) of an open row, in the order in which one acts: a check stands before its fix."""
+    row, finding = entry.row, entry.finding
+    if finding is not None:
+        if finding.evidence:
+            yield "seen", "strong", plain_text(finding.evidence)
+        if finding.module or finding.op:
+            yield "where", "strong", plain_text(f"{finding.module} {finding.op}")
+    else:
+        yield "tell", "plain", row.separator
+    yield "likely", "plain", "; ".join(row.causes)
+    for number, check in enumerate(row.checks):
+        yield ("check" if number == 0 else "next"), "strong" if number == 0 else "plain", check.look
+        if check.code:
+            yield "", "code", check.code
+        if check.expect:
+            yield "", "dim", check.expect
+    yield "then fix", "plain", row.fix
+    if finding is not None:
+        yield "tell", "dim", row.separator
+    for other in row.confused_with:
+        known = BY_SIGNATURE.get(other)
+        yield "or is it", "dim", other + (f": {known.separator}" if known else "")
+    missing = finding.missing if finding else ""
+    if missing:
+        yield "surer", "warning", plain_text(missing)
+    absent = [need for need in row.needs if need not in scene.columns and need not in scene.snapshot.meta]
+    if absent and not missing and scene.snapshot.records:
+        yield "needs", "dim", f"{', '.join(absent)}, which this log does not have"
