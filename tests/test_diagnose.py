@@ -28,7 +28,9 @@ def write_run(path: Path, count: int = 60, nan_from: int | None = None) -> Path:
         for step in range(count):
             broken = nan_from is not None and step >= nan_from
             loss = "NaN" if broken else 2.0 / (1 + step) + 0.01 * (step % 3)
-            file.write(json.dumps({"step": step, "loss": loss, "grad_norm": "NaN" if broken else 1.0 + step % 2}) + "\n")
+            file.write(
+                json.dumps({"step": step, "loss": loss, "grad_norm": "NaN" if broken else 1.0 + step % 2}) + "\n"
+            )
     return path
 
 
@@ -58,7 +60,9 @@ def test_a_file_in_which_nothing_was_a_record_is_unreadable() -> None:
     assert exit_code(Report("f", "tuimon", "", Snapshot(records=0, bad_count=3)), frozenset()) == 2
 
 
-def test_a_misspelt_fail_on_is_refused_with_the_nearest_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_fail_on_is_refused_with_the_nearest_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["diagnose", str(write_run(tmp_path / "run.jsonl")), "--fail-on", "divergense"]) == 2
     assert "divergence?" in capsys.readouterr().err
 

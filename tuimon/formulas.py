@@ -1,4 +1,4 @@
-"""The few formulas behind the table, as functions, so that no text states a number that nobody computed (stdlib only)."""
+"""The few formulas behind the table, as functions, so that texts state no number that nobody computed (stdlib)."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def fp16_headroom(grad_norm: float, scale: float = 1.0) -> float:
 def largest_stable_lr(lr: float, growth: float, momentum: float = 0.0) -> float:
     """The largest stable learning rate of SGD, from how fast the gradient grows above it.
 
-    On a valley of curvature a, plain SGD multiplies the gradient by 1 - lr * a each step, so |growth| = lr * a - 1 and the
-    limit is 2 / a. With heavy-ball momentum b the growth r solves r**2 - (1 + b - lr * a) r + b = 0 on its negative root,
-    which gives a = (r + 1) (r + b) / (r * lr) and the limit 2 (1 + b) / a (Polyak, 1964).
+    On a valley of curvature a, plain SGD multiplies the gradient by 1 - lr * a each step, so |growth| = lr * a - 1 and
+    the limit is 2 / a. With heavy-ball momentum b the growth r solves r**2 - (1 + b - lr * a) r + b = 0 on its negative
+    root, which gives a = (r + 1) (r + b) / (r * lr) and the limit 2 (1 + b) / a (Polyak, 1964).
 
     Args:
         lr: the learning rate in use.

@@ -12,8 +12,8 @@ import re
 LIMIT = 200
 """Characters of one text that are shown: two lines of a usual terminal, far more than any honest name needs."""
 
-# A whole escape sequence goes at once, so that "\x1b[31mred" leaves "red" and not "[31mred": CSI; strings (OSC, DCS, SOS,
-# PM, APC) up to their terminator; any other two-character escape. The C1 forms of both openers count as well.
+# A whole escape sequence goes at once, so that "\x1b[31mred" leaves "red" and not "[31mred": CSI; strings (OSC, DCS,
+# SOS, PM, APC) up to their terminator; any other two-character escape. The C1 forms of both openers count as well.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
@@ -33,7 +33,7 @@ def plain_text(s: object, limit: int = LIMIT) -> str:
         Printable characters and single blanks. Escape sequences are gone, other unprintable characters (controls, lone
         surrogates, direction overrides, unassigned code points) are shown as "?".
     """
-    # Cutting before cleaning bounds the work on a name of a gigabyte; eight times leaves room for what cleaning removes.
+    # Cutting before cleaning bounds the work on a huge name; eight times leaves room for what cleaning removes.
     text = str(s)[: 8 * limit + 8]
     text = _BLANKS.sub(" ", _ESCAPES.sub("", text)).strip()
     if not text.isprintable():

@@ -22,7 +22,7 @@ DIVERGENCE = (
             Check(
                 "Read the learning rate at the onset, and what else changed there: schedule, resume, data.",
                 _LR_NOW,
-                "It rose there: that is the cause. It did not: the network grew less tolerant, the rate is still too high.",
+                "It rose there: that is the cause. Else the network grew less tolerant; the rate is still too high.",
             ),
             Check(
                 "After a resume, count the optimizer's state entries.",

@@ -34,9 +34,7 @@ FIT = (
         symptom="both losses still fall at the end",
         separator="training and validation fall together to the last record",
         causes=("the run stopped early", "the schedule is longer than the run"),
-        checks=(
-            Check("Compare the last step with the planned number.", "", "Short of it: the run was cut off."),
-        ),
+        checks=(Check("Compare the last step with the planned number.", "", "Short of it: the run was cut off."),),
         fix="Train longer, if the expected gain is worth it. This is not a failure.",
         confused_with=("flat-midway", "overfitting"),
         needs=("loss", "val_loss"),
@@ -99,9 +97,7 @@ FIT = (
         symptom="no validation loss is logged",
         separator="the loss alone is half a diagnosis: overfitting and frozen weights stay unseen",
         causes=("no evaluation was run yet", "it is logged under a name that was not recognised"),
-        checks=(
-            Check("See which names the log has.", "", "There under another name: --map val_loss=NAME."),
-        ),
+        checks=(Check("See which names the log has.", "", "There under another name: --map val_loss=NAME."),),
         fix="Log val_loss every few hundred steps.",
         needs=(),
         known_at="after 200 records",
@@ -113,9 +109,7 @@ FIT = (
         symptom="no gradient norm is logged",
         separator="without it a NaN has no birthplace, and many plateaus look alike",
         causes=("it is not computed", "it is logged under a name that was not recognised"),
-        checks=(
-            Check("See which names the log has.", "", "There under another name: --map grad_norm=NAME."),
-        ),
+        checks=(Check("See which names the log has.", "", "There under another name: --map grad_norm=NAME."),),
         fix='Log what clip_grad_norm_ returns: norm = clip_grad_norm_(model.parameters(), float("inf")).',
         needs=(),
         known_at="after 32 records",

@@ -1,8 +1,8 @@
 """Rows for values that are no numbers any more.
 
-NaN has five makers: 0/0, inf - inf or 0 * inf, log(0) and its like, the square root of a negative, and overflow. It spreads
-and, two exceptions apart (an empty batch, a step that a loss scaler skipped), it stays. The order in which fields of the
-log went non-finite tells where it was born.
+NaN has five makers: 0/0, inf - inf or 0 * inf, log(0) and its like, the square root of a negative, and overflow.
+It spreads and, two exceptions apart (an empty batch, a step that a loss scaler skipped), it stays. The order in which
+fields of the log went non-finite tells where it was born.
 """
 
 from tuimon.catalogue.row import Check, Row
@@ -66,7 +66,7 @@ NAN = (
             _BATCH_FINITE,
             Check(
                 "Run that batch through the network with a hook on every module.",
-                "[m.register_forward_hook(lambda m, i, o: torch.isfinite(o).all() or print(m)) for m in model.modules()]",
+                "[m.register_forward_hook(lambda m, i, o: o.isfinite().all() or print(m)) for m in model.modules()]",
                 "The first module printed made it.",
             ),
             Check("Search the loss for log, division, sqrt and exp.", "", "Each needs a clamp or an eps in front."),

@@ -88,7 +88,11 @@ PLATEAU = (
         severity="failure",
         symptom="loss smooth and barely moving",
         separator="all steps together could buy less than the noise of the loss, at this rate and gradient",
-        causes=("learning rate far too small", "the schedule has ended or never warmed up", "a unit mistake: 1e-5 for 1e-3"),
+        causes=(
+            "learning rate far too small",
+            "the schedule has ended or never warmed up",
+            "a unit mistake: 1e-5 for 1e-3",
+        ),
         checks=(
             Check(
                 "Read the learning rate at this step.",

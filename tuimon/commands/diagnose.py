@@ -132,8 +132,8 @@ def fail_on_words(text: str) -> frozenset[str]:
 def exit_code(report: Report, counted: frozenset[str]) -> int:
     """What the report amounts to for a script.
 
-    A severity counts its findings that are still so, and graver ones; a family its failures; a signature counts whenever
-    it was seen.
+    A severity counts its findings that are still so, and graver ones; a family counts its failures; a signature counts
+    whenever it was seen.
     """
     snapshot = report.snapshot
     if not snapshot.records and snapshot.bad_count:

@@ -1,0 +1,60 @@
+"""What the README promises is what the program does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tuimon
+from tuimon.catalogue import ROWS
+from tuimon.cli import COMMANDS
+from tuimon.commands.table import markdown
+
+README = Path(__file__).parent.parent / "README.md"
+TABLE = re.compile(r"<!-- table: tuimon table --markdown -->\n(.*?)\n?<!-- end of table -->", re.DOTALL)
+
+
+def test_the_table_is_the_catalogue() -> None:
+    shown = TABLE.search(README.read_text(encoding="utf-8"))
+    assert shown is not None
+    assert shown[1] == markdown(ROWS), "paste the output of `tuimon table --markdown` between the two comments"
+
+
+def test_the_picture_is_in_the_repository() -> None:
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
+    assert pictures
+    assert all((README.parent / picture).is_file() for picture in pictures)
+
+
+def test_two_commands_do_all_the_set_up() -> None:
+    lines = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("python3 -m venv")]
+    assert [line.rpartition("/")[2] for line in lines] == ["tuimon demo", "pytest"]
+
+
+def test_five_lines_log_a_run(tmp_path: Path) -> None:
+    block = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    assert len([line for line in block[1].splitlines() if line.strip()]) == 5
+    before = (
+        "loader = [(1, 2)] * 3\n"
+        "def train_step(x, y): return 0.5, 1.0\n"
+        "class schedule:\n    get_last_lr = staticmethod(lambda: [0.1])\n"
+    )
+    paths = {**os.environ, "PYTHONPATH": str(Path(tuimon.__file__).parent.parent)}
+    subprocess.run([sys.executable, "-c", before + block[1]], cwd=tmp_path, env=paths, check=True, timeout=60)
+    assert (tmp_path / "run.jsonl").read_text().count('"grad_norm"') == 3
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_mentioned_and_has_help(command: str) -> None:
+    assert f"tuimon {command}" in README.read_text(encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "tuimon.cli", command, "--help"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"tuimon {command}" in done.stdout
