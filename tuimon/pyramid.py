@@ -1,0 +1,134 @@
+"""Extremes over any range of a growing column in logarithmic time."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+FAN = 8
+"""Points per group, and groups per group of the next level: one group is one cache line of floats."""
+
+
+class Extremes(NamedTuple):
+    """What a range of values spans; `low`, `high` and `last` tell of finite values only, None without any."""
+
+    low: float | None = None
+    high: float | None = None
+    last: float | None = None
+    nan: int = 0
+    inf: int = 0
+
+
+def extremes(values: Sequence[float]) -> Extremes:
+    """The extremes of a few values, one by one."""
+    if not values:
+        return Extremes()
+    if math.isfinite(sum(values)):
+        return Extremes(min(values), max(values), values[-1])
+    finite = [value for value in values if math.isfinite(value)]
+    nan = sum(value != value for value in values)
+    inf = len(values) - len(finite) - nan
+    return Extremes(min(finite), max(finite), finite[-1], nan, inf) if finite else Extremes(nan=nan, inf=inf)
+
+
+def joined(parts: Sequence[Extremes]) -> Extremes:
+    """The extremes of neighbouring ranges as one."""
+    if len(parts) == 1:
+        return parts[0]
+    lows = [part.low for part in parts if part.low is not None]
+    highs = [part.high for part in parts if part.high is not None]
+    last = next((part.last for part in reversed(parts) if part.last is not None), None)
+    nan, inf = sum(part.nan for part in parts), sum(part.inf for part in parts)
+    return Extremes(min(lows, default=None), max(highs, default=None), last, nan, inf)
+
+
+class _Level:
+    """Groups of one size. NaN stands for "no finite value" in the three columns of floats."""
+
+    __slots__ = ("high", "inf", "last", "low", "nan")
+
+    def __init__(self) -> None:
+        self.low, self.high, self.last = array("d"), array("d"), array("d")
+        self.nan, self.inf = array("I"), array("I")
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def append(self, part: Extremes) -> None:
+        self.low.append(math.nan if part.low is None else part.low)
+        self.high.append(math.nan if part.high is None else part.high)
+        self.last.append(math.nan if part.last is None else part.last)
+        self.nan.append(part.nan)
+        self.inf.append(part.inf)
+
+    def extend_finite(self, columns: Sequence[Sequence[float]]) -> None:
+        """One group per position of the parallel `columns`, whose values are finite."""
+        count = len(columns[0])
+        self.low.extend(map(min, *columns))
+        self.high.extend(map(max, *columns))
+        self.last.extend(columns[-1])
+        self.nan.frombytes(bytes(4 * count))
+        self.inf.frombytes(bytes(4 * count))
+
+    def reduce(self, start: int, stop: int) -> Extremes:
+        """The extremes of groups `start` to `stop`."""
+        low, high, last = (extremes(column[start:stop]) for column in (self.low, self.high, self.last))
+        return Extremes(low.low, high.high, last.last, sum(self.nan[start:stop]), sum(self.inf[start:stop]))
+
+
+class Pyramid:
+    """Extremes of groups of 8, 64, 512, ... points of one column."""
+
+    def __init__(self) -> None:
+        self._levels: list[_Level] = [_Level()]
+
+    @property
+    def covered(self) -> int:
+        """Points whose group of 8 is complete and known."""
+        return len(self._levels[0]) * FAN
+
+    def grow(self, values: Sequence[float]) -> None:
+        """Takes in the next values; their number must be a multiple of 8."""
+        base = self._levels[0]
+        if values and math.isfinite(sum(values)):
+            base.extend_finite([values[k::FAN] for k in range(FAN)])
+        else:
+            for start in range(0, len(values), FAN):
+                base.append(extremes(values[start : start + FAN]))
+        self._lift()
+
+    def _lift(self) -> None:
+        for height, level in enumerate(self._levels):
+            if len(level) < FAN:
+                return
+            if height + 1 == len(self._levels):
+                self._levels.append(_Level())
+            above = self._levels[height + 1]
+            for start in range(len(above) * FAN, len(level) - FAN + 1, FAN):
+                above.append(level.reduce(start, start + FAN))
+
+    def groups(self, start: int, stop: int) -> Extremes:
+        """The extremes of the groups of 8 from `start` to `stop`."""
+        parts: list[Extremes] = []
+        tail: list[Extremes] = []
+        for height, level in enumerate(self._levels):
+            if start >= stop:
+                break
+            above = len(self._levels[height + 1]) if height + 1 < len(self._levels) else 0
+            first = min(-(-start // FAN), above)
+            last = min(stop // FAN, above)
+            if first >= last:
+                parts.append(level.reduce(start, stop))
+                break
+            if start < first * FAN:
+                parts.append(level.reduce(start, first * FAN))
+            if last * FAN < stop:
+                tail.append(level.reduce(last * FAN, stop))
+            start, stop = first, last
+        return joined([*parts, *reversed(tail)]) if parts or tail else Extremes()
+
+    def group(self, index: int) -> Extremes:
+        """The extremes of one group of 8."""
+        return self._levels[0].reduce(index, index + 1)
