@@ -54,7 +54,7 @@ class Pass:
     def __len__(self) -> int:
         return self.dropped + len(self.steps)
 
-    def extend(self, steps: Sequence[int], values: Sequence[float]) -> None:
+    def extend(self, steps: array[int], values: array[float]) -> None:
         """Adds points; the steps increase, and lie after the last one."""
         self.steps.extend(steps)
         self.values.extend(values)
@@ -178,19 +178,19 @@ class Column:
             walk = Pass()
             self.passes.append(walk)
             del self.passes[:-PASSES]
-        walk.extend((step,), (value,))
+        walk.extend(array("q", (step,)), array("d", (value,)))
         self.count += 1
         self._rate([step], [value])
 
-    def extend(self, steps: Sequence[int], values: Sequence[float]) -> None:
-        """Adds values at increasing steps."""
+    def extend(self, steps: array[int], floats: array[float], values: Sequence[float]) -> None:
+        """Adds `floats` at increasing steps; `values` are the same in the list they came in, faster to look through."""
         walk = self.passes[-1]
         if walk.steps and steps[0] <= walk.steps[-1]:
             self.append(steps[0], values[0])
-            steps, values, walk = steps[1:], values[1:], self.passes[-1]
+            steps, floats, values, walk = steps[1:], floats[1:], values[1:], self.passes[-1]
             if not steps:
                 return
-        walk.extend(steps, values)
+        walk.extend(steps, floats)
         self.count += len(values)
         self._rate(steps, values)
 
@@ -236,21 +236,26 @@ class Store:
         if not steps:
             return
         forward = all(map(lt, steps, steps[1:]))
+        packed = array("q", steps)
         for name, values in batch.columns.items():
-            there: Sequence[int] = steps
-            if None in values:
+            there: Sequence[int] = packed
+            try:
+                floats = array("d", values)  # type: ignore[arg-type]
+            except TypeError:  # some record lacks the metric
                 kept = [i for i, value in enumerate(values) if value is not None]
                 if not kept:
                     continue
-                there, values = [steps[i] for i in kept], [values[i] for i in kept]
+                there = array("q", [steps[i] for i in kept])
+                values = [values[i] for i in kept]
+                floats = array("d", values)  # type: ignore[arg-type]
             column = self.columns.get(name)
             if column is None:
                 column = self.columns[name] = Column(name)
             if forward:
-                column.extend(there, values)  # type: ignore[arg-type]
+                column.extend(there, floats, values)  # type: ignore[arg-type]
             else:
-                for step, value in zip(there, values, strict=True):
-                    column.append(step, value)  # type: ignore[arg-type]
+                for step, value in zip(there, floats, strict=True):
+                    column.append(step, value)
         if not forward or (self.last_step is not None and steps[0] < self.last_step):
             self._go_back(steps)
         self.last_step = steps[-1]
