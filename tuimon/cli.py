@@ -14,6 +14,7 @@ COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.com
     "demo": "watch a run that fails on purpose",
     "table": "print the symptom-to-cause table",
     "explain": "explain one row of the table in full",
+    "autopsy": "run a saved batch again and say where the NaN was born",
 }
 
 
