@@ -47,7 +47,8 @@ def write_run(path: Path, count: int = 60, nan_from: int | None = None) -> Path:
         ((FAILED,), "warning", 1),
         ((WARNED,), "overfit", 0),
         ((SPIKE,), "loss-spike", 1),
-        ((SPIKE,), "warning", 0),
+        ((SPIKE,), "warning", 1),
+        ((OVER,), "failure", 1),
         ((NOTED,), "note", 1),
     ],
 )

@@ -132,8 +132,8 @@ def fail_on_words(text: str) -> frozenset[str]:
 def exit_code(report: Report, counted: frozenset[str]) -> int:
     """What the report amounts to for a script.
 
-    A severity counts its findings that are still so, and graver ones; a family counts its failures; a signature counts
-    whenever it was seen.
+    A severity counts findings as grave as it and graver ones; a family counts its failures; a signature counts itself.
+    What is over counts as well: it was found.
     """
     snapshot = report.snapshot
     if not snapshot.records and snapshot.bad_count:
@@ -142,11 +142,9 @@ def exit_code(report: Report, counted: frozenset[str]) -> int:
 
 
 def _counts(finding: Finding, counted: frozenset[str]) -> bool:
-    if finding.signature in counted:
+    if finding.signature in counted or (finding.family in counted and finding.severity == "failure"):
         return True
-    if finding.family in counted and finding.severity == "failure":
-        return True
-    return finding.active and any(RANK[finding.severity] >= RANK[word] for word in counted if word in RANK)
+    return any(RANK[finding.severity] >= RANK[word] for word in counted if word in RANK)
 
 
 def complaint(file: str, error: Exception) -> str:

@@ -1,0 +1,43 @@
+"""`tuimon explain`: one row in full."""
+
+from __future__ import annotations
+
+import pytest
+
+from tuimon.catalogue import BY_SIGNATURE
+from tuimon.catalogue.lessons import LESSONS
+from tuimon.cli import main
+from tuimon.commands.explain import explanation, nearest
+
+
+@pytest.mark.parametrize("signature", BY_SIGNATURE)
+@pytest.mark.parametrize("width", [40, 80])
+def test_every_row_is_explained_within_the_width_and_code_can_be_pasted(signature: str, width: int) -> None:
+    row, lesson = BY_SIGNATURE[signature], LESSONS[signature]
+    lines = list(explanation(row, lesson, width))
+    whole = {lesson.formula, lines[0], *(check.code for check in row.checks)}
+    for line in lines:
+        assert len(line) <= width or line.strip() in whole or line.isupper(), line
+    assert all(any(line.strip() == check.code for line in lines) for check in row.checks if check.code)
+
+
+def test_checks_come_in_order_and_before_the_fix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "nan-forward"]) == 0
+    said = capsys.readouterr().out
+    places = [
+        said.index(mark) for mark in ("WHAT IS SEEN", "WHY", "SEPARATES", "  1. ", "  2. ", "  3. ", "THEN", "PITFALLS")
+    ]
+    assert places == sorted(places)
+
+
+def test_an_unknown_row_names_the_likely_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "frozn"]) == 2
+    assert capsys.readouterr().err == "tuimon: no row frozn; frozen-weights\n"
+    assert main(["explain", "\x1b[2J"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_the_nearest_rows_begin_alike_or_are_spelt_alike() -> None:
+    assert nearest("zero") == ["zero-gradient"]
+    assert nearest("overfiting") == ["overfitting"]
+    assert nearest("q") == []
