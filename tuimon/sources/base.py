@@ -27,9 +27,12 @@ class Source(Protocol):
         ended: nothing can come any more (a pipe whose other end is closed); never true of a file.
     """
 
-    format: str
-    roles: Mapping[str, str]
-    ended: bool
+    @property
+    def format(self) -> str: ...
+    @property
+    def roles(self) -> Mapping[str, str]: ...
+    @property
+    def ended(self) -> bool: ...
 
     def read(self, limit: int = CHUNK) -> Batch:
         """The records that were completed since the last read, from at most about `limit` bytes.

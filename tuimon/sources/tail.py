@@ -282,6 +282,11 @@ class Pipe:
         """The descriptor, for select()."""
         return self._descriptor
 
+    def peek(self, limit: int) -> bytes:
+        """What has come and was not read yet, at most about `limit` bytes; it stays unread."""
+        self._fill(limit)
+        return self._rest[:limit]
+
     def read(self, limit: int = CHUNK) -> Chunk:
         """The lines completed since the last read; at the end of the input the last one counts without a newline."""
         self._fill(limit)

@@ -1,0 +1,147 @@
+"""JSON Lines: tuimon's own and every other with numbers under flat, or once nested, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tuimon.record import BadLine, Mark
+from tuimon.sources import loose
+from tuimon.sources.lined import LineSource, Parsed
+from tuimon.sources.names import MOST_METRICS, rank_step
+from tuimon.sources.tail import Chunk
+
+_NUMBER = float | str | bool | None
+_STEP = int | float | str | bool | None
+
+_LAYOUTS = 40
+"""How often the layout may change before the slow way is taken for good: a log whose keys never settle."""
+
+_untyped = msgspec.json.Decoder()
+Row = Mapping[str, object]
+
+
+class Layout:
+    """The keys of a log's records as a struct: decoding into slots takes half the time of decoding into dicts.
+
+    A chunk with any other key, or with an object or list as a value, is refused as a whole.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        fields: list[Any] = [
+            (f"f{i}", _STEP if rank_step(name) is not None else _NUMBER, None) for i, name in enumerate(names)
+        ]
+        rename = {f"f{i}": name for i, name in enumerate(names)}
+        struct = msgspec.defstruct("Row", fields, forbid_unknown_fields=True, gc=False, rename=rename)
+        self._decoder = msgspec.json.Decoder(struct)
+
+    def decode(self, text: bytes) -> tuple[dict[str, list[object]], int]:
+        """Columns and number of records. Raises msgspec.MsgspecError for anything unusual in the chunk."""
+        rows: list[Any] = self._decoder.decode_lines(text)
+        return {name: [getattr(row, f"f{i}") for row in rows] for i, name in enumerate(self.names)}, len(rows)
+
+
+class JsonLines(LineSource):
+    """See the module. Lines are decoded a chunk at a time, by the quickest way that takes the whole chunk."""
+
+    format = "jsonl"
+    title = "JSON Lines"
+
+    def start(self) -> None:
+        """See `LineSource.start`."""
+        self._layout: Layout | None = None
+        self._layouts = 0
+
+    def parse(self, chunk: Chunk) -> Parsed:
+        """See `LineSource.parse`."""
+        if self._layout is not None:
+            for text in (chunk.text, loose.quoted(chunk.text)):
+                if text is not None:
+                    try:
+                        columns, count = self._layout.decode(text)
+                    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                        continue
+                    return Parsed(columns, count)
+        return self._by_rows(chunk)
+
+    def _by_rows(self, chunk: Chunk) -> Parsed:
+        bad: list[BadLine] = []
+        rows = _decode_together(chunk.text)
+        if rows is None:
+            rows = []
+            for number, line in enumerate(chunk.text.split(b"\n"), chunk.first):
+                if not line.strip():
+                    continue
+                try:
+                    rows += loose.records(line)
+                except ValueError as error:
+                    bad.append(BadLine(number, str(error)))
+        marks: list[Mark] = []
+        records: list[Row] = []
+        for row in rows:
+            mark = self._mark(row, len(records))
+            if mark is None:
+                records.append(row)
+            else:
+                marks.append(mark)
+        self._settle(records)
+        return Parsed(self._columns(records), len(records), marks, bad)
+
+    def _mark(self, row: Row, place: int) -> Mark | None:
+        """The header or note that this line is, None for a record."""
+        if "tuimon" in row:
+            self.format, self.title = "tuimon", "tuimon log"
+            return Mark(place, "header", row)
+        if isinstance(row.get("note"), str) and row.get(self.roles.get("loss", "loss")) is None:
+            return Mark(place, "note", row)
+        return None
+
+    def _settle(self, records: Sequence[Row]) -> None:
+        """Makes a layout of the keys seen so far, if all values are plain."""
+        if self._layouts >= _LAYOUTS:
+            return
+        names = dict.fromkeys(self._layout.names if self._layout else ())
+        for row in records:
+            names.update(dict.fromkeys(row))
+            if any(isinstance(value, (dict, list)) for value in row.values()):
+                self._layouts = _LAYOUTS
+                self._layout = None
+                return
+        if "note" in names or not 0 < len(names) <= MOST_METRICS:
+            return
+        if self._layout is None or tuple(names) != self._layout.names:
+            self._layout = Layout(tuple(names))
+            self._layouts += 1
+
+    def _columns(self, records: Sequence[Row]) -> dict[str, list[object]]:
+        flat = [_flat(row) for row in records]
+        names = dict.fromkeys(name for row in flat for name in row)
+        return {name: [row.get(name) for row in flat] for name in names if not self.columns.ignores(name)}
+
+
+def _decode_together(text: bytes) -> list[Row] | None:
+    """All lines at once, None if any of them is not a JSON object."""
+    for attempt in (text, loose.quoted(text)):
+        if attempt is not None:
+            try:
+                rows = _untyped.decode_lines(attempt)
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                continue
+            return rows if all(type(row) is dict for row in rows) else None
+    return None
+
+
+def _flat(row: Row) -> Row:
+    """`row` with one level of nesting as "a/b"; lists and what lies deeper are left out."""
+    if not any(isinstance(value, (dict, list)) for value in row.values()):
+        return row
+    result: dict[str, object] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            result.update((f"{name}/{key}", inner) for key, inner in value.items() if not isinstance(inner, (dict, list)))
+        elif not isinstance(value, list):
+            result[name] = value
+    return result

@@ -1,0 +1,132 @@
+"""Opens whatever the user named: a file, a folder, a pipe, or something that is not there yet."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+
+from tuimon.plain import plain_text
+from tuimon.record import ROLES, Batch
+from tuimon.sources.base import CHUNK, Source, SourceError
+from tuimon.sources.sniff import HEAD, Format, Head, by_key, make, read_head, sniff
+from tuimon.sources.tail import Pipe, Tail
+
+
+def open_source(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    roles: Mapping[str, str] | None = None,
+    step: str | None = None,
+) -> Source:
+    """The source for `path`; it is read only by `Source.read`, apart from a look at its beginning.
+
+    Args:
+        path: a log; a folder, in which the run written last is taken; "-" for standard input. It need not exist yet, or
+            may be empty: the source then waits, and tells the format by the first lines.
+        format: key of the table of formats, instead of looking.
+        roles: role -> name in the log, instead of looking.
+        step: name of the step in the log, instead of looking.
+
+    Raises:
+        SourceError: this is no log that can be read; the message says why.
+        OSError: it is there but cannot be opened.
+    """
+    name = os.fspath(path)
+    entry = by_key(format) if format else None
+    for role in roles or {}:
+        if role not in ROLES:
+            raise SourceError(f"no role is called {plain_text(role, 40)}; there are {', '.join(ROLES)}")
+    if name == "-":
+        return Waiting(Pipe(0), entry, roles, step)
+    if os.path.isdir(name):
+        from tuimon.sources.runs import newest_run
+
+        name = newest_run(name)
+    try:
+        if stat.S_ISFIFO(os.stat(name).st_mode):
+            return Waiting(Pipe(os.open(name, os.O_RDONLY | os.O_NONBLOCK)), entry, roles, step)
+        head = read_head(name)
+    except FileNotFoundError:
+        return Waiting(Tail(name), entry, roles, step)
+    if not _tells(head):
+        return Waiting(Tail(name), entry, roles, step)
+    return make(entry or sniff(head), Tail(name), head, roles, step)
+
+
+def _tells(head: Head) -> bool:
+    """Whether there is enough to tell the format: a whole line, or bytes that are no text."""
+    return b"\n" in head.text or b"\r" in head.text or b"\0" in head.text or len(head.text) >= 4096
+
+
+class Waiting:
+    """A source whose input is not there yet, is empty, or is a pipe: it becomes the real one with the first whole line.
+
+    Attributes:
+        source: the real one, None while nothing came.
+    """
+
+    def __init__(
+        self, lines: Tail | Pipe, entry: Format | None, roles: Mapping[str, str] | None, step: str | None
+    ) -> None:
+        self.source: Source | None = None
+        self._lines = lines
+        self._entry = entry
+        self._chosen = dict(roles or {})
+        self._step = step
+
+    @property
+    def format(self) -> str:
+        """Key of the format, empty while unknown."""
+        return self.source.format if self.source else ""
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Role -> name in the file."""
+        return self.source.roles if self.source else self._chosen
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
+        return self.source.ended if self.source else self._lines.ended
+
+    def fileno(self) -> int:
+        """The descriptor of a pipe, for select(). Raises OSError for a file."""
+        if isinstance(self._lines, Pipe):
+            return self._lines.fileno()
+        raise OSError("a file needs no select()")
+
+    def read(self, limit: int = CHUNK) -> Batch:
+        """See `Source.read`."""
+        if self.source is None:
+            head = self._head()
+            if not _tells(head) and not (self._lines.ended and head.text):
+                return Batch()
+            self.source = make(self._entry or sniff(head), self._lines, head, self._chosen, self._step)
+        return self.source.read(limit)
+
+    def finish(self) -> Batch:
+        """See `Source.finish`."""
+        if self.source is None:
+            head = self._head()
+            if not head.text.strip():
+                return Batch()
+            self.source = make(self._entry or sniff(head), self._lines, head, self._chosen, self._step)
+            self.source.read()
+        return self.source.finish()
+
+    def describe(self) -> str:
+        """See `Source.describe`."""
+        return self.source.describe() if self.source else "nothing there yet, waiting for the first line"
+
+    def close(self) -> None:
+        """See `Source.close`."""
+        if self.source is not None:
+            self.source.close()
+        self._lines.close()
+
+    def _head(self) -> Head:
+        if isinstance(self._lines, Pipe):
+            return Head("-", self._lines.peek(HEAD))
+        return read_head(self._lines.name)

@@ -1,0 +1,147 @@
+"""Finds the runs in a folder, by what is in its files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuimon.plain import plain_text
+from tuimon.sources.base import SourceError
+from tuimon.sources.sniff import Format, Head, sniff
+
+_MOST_ENTRIES = 20_000
+"""Directory entries that are looked at: a data set next to the logs must not hold up the start."""
+
+_MOST_FILES = 400
+"""Files whose beginning is read, newest first: a head each, a second or two on a slow disk."""
+
+_DEEPEST = 6
+"""Folders below the one that was named: lightning_logs/version_0/checkpoints is three."""
+
+_SHORT_HEAD = 32 * 1024
+"""Bytes of each file that are read to tell whether it is a run."""
+
+_SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages", "venv"))
+
+_ENDINGS = frozenset(
+    [".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".txt", ".log", ".out", ".err", ".tfevents", ".wandb", ".v2", ".md"]
+)
+"""Endings of files that may hold a log; a name without any, or with a number for one, may as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that was found.
+
+    Attributes:
+        path: what to give to `open_source`.
+        format: key of its format.
+        title: name of the format for people.
+        changed: Unix time of the last write.
+        size: bytes.
+    """
+
+    path: str
+    format: str
+    title: str
+    changed: float
+    size: int
+
+
+def find_runs(path: str | os.PathLike[str]) -> list[Run]:
+    """The runs in a folder and below, the one written last first. The work is bounded, whatever lies there.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    root = os.fspath(path)
+    os.listdir(root)
+    files = sorted(_files(root), reverse=True)[:_MOST_FILES]
+    found = []
+    seen: set[str] = set()
+    for changed, size, name in files:
+        entry = _told(name)
+        if entry is None:
+            continue
+        place = _place(entry, name)
+        if place not in seen:
+            seen.add(place)
+            found.append(Run(place, entry.key, entry.title, changed, size))
+    return found
+
+
+def newest_run(path: str | os.PathLike[str]) -> str:
+    """The run in a folder that was written last.
+
+    Raises:
+        SourceError: there is none.
+    """
+    found = find_runs(path)
+    if not found:
+        raise SourceError(f"no run in {plain_text(os.fspath(path))}: no file there is a log in a known format")
+    structured = [run for run in found if run.format != "text"]
+    newest = found[0]
+    if newest.format == "text" and structured and newest.changed - structured[0].changed < _SAME_RUN:
+        # A trainer writes console text and metrics side by side: the metrics are exact.
+        newest = structured[0]
+    return newest.path
+
+
+_SAME_RUN = 600.0
+"""Seconds between the last writes of two files of one training: console text comes more often than metrics."""
+
+
+def _files(root: str) -> Iterator[tuple[float, int, str]]:
+    """(time of last write, size, path) of what may be logs below `root`."""
+    budget = _MOST_ENTRIES
+    waiting = [(root, 0)]
+    while waiting and budget > 0:
+        folder, depth = waiting.pop(0)
+        try:
+            entries = os.scandir(folder)
+        except OSError:
+            continue
+        with entries:
+            for entry in entries:
+                budget -= 1
+                if budget <= 0:
+                    return
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        if depth < _DEEPEST and not entry.name.startswith(".") and entry.name not in _SKIPPED:
+                            waiting.append((entry.path, depth + 1))
+                    elif _may_be_log(entry.name):
+                        facts = entry.stat()
+                        if stat.S_ISREG(facts.st_mode) and facts.st_size:
+                            yield facts.st_mtime, facts.st_size, entry.path
+                except OSError:
+                    continue
+
+
+def _may_be_log(name: str) -> bool:
+    ending = os.path.splitext(name)[1].lower()
+    return ending in _ENDINGS or not ending or ending[1:].isdigit() or "tfevents" in name
+
+
+def _told(path: str) -> Format | None:
+    """The format of a file that is a run, None for anything else."""
+    try:
+        with open(path, "rb") as file:
+            head = Head(os.path.basename(path), file.read(_SHORT_HEAD))
+        entry = sniff(head)
+    except (OSError, SourceError):
+        return None
+    return entry if entry.key != "text" or _talks_of_loss(head) else None
+
+
+def _talks_of_loss(head: Head) -> bool:
+    """Whether a text has the word loss near a number: a README or a licence is no run."""
+    lower = head.text.lower()
+    return b"loss" in lower and any(b"loss" in line.lower() and any(48 <= c <= 57 for c in line) for line in head.lines)
+
+
+def _place(entry: Format, path: str) -> str:
+    """What to open for a file: event files of one folder are one run."""
+    return os.path.dirname(path) if entry.key == "tfevents" else path

@@ -1,0 +1,262 @@
+"""Which format an input is in: a table, looked through from the top; the first entry that fits is taken.
+
+A new format is one file with a class as `lined.LineSource` shows, and one line in FORMATS.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tuimon.plain import plain_text
+from tuimon.sources import loose
+from tuimon.sources.base import Source, SourceError
+from tuimon.sources.names import match, rank_step
+
+HEAD = 256 * 1024
+"""Bytes that are looked at to tell the format and the roles."""
+
+_LINES = 200
+"""Lines of the head that are counted to tell a format."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of an input.
+
+    Attributes:
+        name: its file name without the folder, "-" for a pipe.
+        text: its first bytes, at most HEAD.
+    """
+
+    name: str
+    text: bytes
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The first lines that are not blank, without blanks around them."""
+        text = self.text.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"\n").replace(b"\0", b"")
+        return [stripped for line in text.split(b"\n")[: 4 * _LINES] if (stripped := line.strip())][:_LINES]
+
+    @cached_property
+    def start(self) -> bytes:
+        """The first bytes that are not blank."""
+        return self.text.removeprefix(b"\xef\xbb\xbf")[:4096].lstrip()
+
+
+@dataclass(frozen=True)
+class Format:
+    """An entry of the table.
+
+    Attributes:
+        key: short name, for --format.
+        title: name for people.
+        matches: whether a head is in this format.
+        opens: "module:Class" of its source, imported when needed.
+        takes: what the class is made from: "lines" (a Tail or Pipe) or "path".
+    """
+
+    key: str
+    title: str
+    matches: Callable[[Head], bool]
+    opens: str
+    takes: str = "lines"
+
+    def load(self) -> Any:
+        """The class of the source."""
+        module, _, name = self.opens.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+def is_tfevents(head: Head) -> bool:
+    """A TFRecord: a length whose checksum is right."""
+    from tuimon.sources.tfrecord import starts_record
+
+    return starts_record(head.text)
+
+
+def is_wandb(head: Head) -> bool:
+    """The magic bytes of a W&B offline file."""
+    return head.text.startswith(b":W&B")
+
+
+def is_tuimon(head: Head) -> bool:
+    """The header line of our own writer."""
+    return head.start.startswith(b'{"tuimon":')
+
+
+def is_jsonl(head: Head) -> bool:
+    """Mostly lines that are JSON objects (or Python dicts), each whole on its line."""
+    lines = head.lines
+    # A torn last line says nothing, unless it is all there is.
+    whole = lines[:-1] if len(lines) > 1 and not head.text.endswith((b"\n", b"\r")) else lines
+    objects = [line for line in whole if line.startswith(b"{") and line.endswith(b"}")]
+    if not objects or len(objects) < 0.6 * len(whole):
+        return bool(whole) and whole == lines[:1] and whole[0].startswith(b'{"') and b"\n" not in head.text.strip()
+    return any(_reads(line) for line in objects[:20])
+
+
+def _reads(line: bytes) -> bool:
+    try:
+        return bool(loose.records(line))
+    except ValueError:
+        return False
+
+
+def is_json(head: Head) -> bool:
+    """One JSON document over several lines, or one that holds a Hugging Face log."""
+    if not head.start.startswith((b"{", b"[")):
+        return False
+    if b'"log_history"' in head.text[:65536] or re.match(rb"\[\s*\{\s*\"", head.start):
+        return True
+    return bool(re.match(rb"\{\s*[\r\n]+\s*[\"}]", head.start) or re.match(rb'\{\s*"[^"]+":\s*\[', head.start))
+
+
+_DELIMITERS = b",;\t"
+
+
+def delimiter(head: Head) -> str:
+    """What separates the cells of a table: of ',', ';' and tab the one most frequent in the first line."""
+    first = _cells_only(head.lines[0]) if head.lines else b""
+    best = max(_DELIMITERS, key=first.count)
+    return chr(best)
+
+
+def _cells_only(line: bytes) -> bytes:
+    """`line` without what stands in quotes."""
+    return re.sub(rb'"[^"]*"', b'""', line)
+
+
+def is_csv(head: Head) -> bool:
+    """A header of names and, below, rows with as many cells that are mostly numbers or empty."""
+    if not head.lines or head.start.startswith((b"{", b"[", b"<")):
+        return False
+    mark = delimiter(head).encode()
+    header = [cell.strip(b' "') for cell in re.split(re.escape(mark) + rb'(?=(?:[^"]*"[^"]*")*[^"]*$)', head.lines[0][:65536])]
+    named = sum(bool(re.search(rb"[A-Za-z_]", cell)) and not re.search(rb"[=:]\s*[-+\d.]", cell) for cell in header)
+    if named < max(1, 0.8 * len([cell for cell in header if cell])) or any(len(cell) > 200 for cell in header):
+        return False
+    rows = head.lines[1:6] if len(head.lines) > 2 else head.lines[1:2]
+    if not rows:
+        return _known(header) and (len(header) > 1 or head.name.lower().endswith((".csv", ".tsv")))
+    if len(header) < 2:
+        return head.name.lower().endswith((".csv", ".tsv")) and _numeric(rows[0])
+    fitting = [_cells_only(row).count(mark) == len(header) - 1 for row in rows]
+    return fitting[0] and sum(fitting) >= 0.6 * len(rows) and any(_numeric(cell) for cell in rows[0].split(mark))
+
+
+def _known(header: list[bytes]) -> bool:
+    names = [cell.decode("utf-8", "replace") for cell in header]
+    return any(match(name) is not None for name in names) or any(rank_step(name) is not None for name in names)
+
+
+def _numeric(cell: bytes) -> bool:
+    try:
+        float(cell.strip(b' "'))
+    except ValueError:
+        return False
+    return True
+
+
+def is_text(head: Head) -> bool:
+    """Anything that is mostly printable."""
+    sample = head.text[:65536].replace(b"\0", b"")
+    if not sample:
+        return False
+    odd = len(sample.translate(None, _PRINTABLE))
+    return odd <= 0.1 * len(sample)
+
+
+_PRINTABLE = bytes([*range(32, 127), *range(128, 256), 7, 8, 9, 10, 12, 13, 27])
+
+_SOURCES = "tuimon.sources."
+FORMATS = (
+    Format("tfevents", "TensorBoard events", is_tfevents, _SOURCES + "tfevents:EventFiles", "path"),
+    Format("wandb", "W&B offline run", is_wandb, _SOURCES + "wandb:WandbFile", "path"),
+    Format("tuimon", "tuimon log", is_tuimon, _SOURCES + "jsonl:JsonLines"),
+    Format("jsonl", "JSON Lines", is_jsonl, _SOURCES + "jsonl:JsonLines"),
+    Format("json", "JSON", is_json, _SOURCES + "trainer_state:JsonFile", "path"),
+    Format("csv", "CSV", is_csv, _SOURCES + "csv:Table"),
+    Format("text", "text log", is_text, _SOURCES + "text:TextLog"),
+)
+"""Every format, the most telling first. The class of a "lines" entry takes (lines, *, head, roles, step); that of a "path"
+entry takes (path, *, roles, step)."""
+
+# First bytes of files that are not logs -> what they are and what to do.
+_FOREIGN = (
+    (b"\x1f\x8b", "compressed with gzip: unpack it first (gunzip)"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first (unzstd)"),
+    (b"BZh", "compressed with bzip2: unpack it first (bunzip2)"),
+    (b"\xfd7zXZ", "compressed with xz: unpack it first (unxz)"),
+    (b"PK\x03\x04", "a zip archive or a model's weights, not a log"),
+    (b"\x89HDF", "an HDF5 file, not a log"),
+    (b"SQLite format 3", "an SQLite database, not a log"),
+    (b"PAR1", "a Parquet file, not a log"),
+    (b"\x80\x02", "a Python pickle, not a log"),
+    (b"\x80\x04", "a Python pickle, not a log"),
+    (b"\x80\x05", "a Python pickle, not a log"),
+    (b"\xff\xfe", "UTF-16 text: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"),
+    (b"\xfe\xff", "UTF-16 text: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"),
+    (b"\x7fELF", "a program, not a log"),
+    (b"\x89PNG", "a picture, not a log"),
+    (b"%PDF", "a PDF, not a log"),
+)
+
+
+def sniff(head: Head) -> Format:
+    """The format of an input.
+
+    Raises:
+        SourceError: it is in none that is known.
+    """
+    for magic, what in _FOREIGN:
+        if head.text.startswith(magic):
+            raise SourceError(f"{plain_text(head.name)} is {what}")
+    for entry in FORMATS:
+        if entry.matches(head):
+            return entry
+    raise SourceError(f"{plain_text(head.name)} is binary and in no known format ({', '.join(keys())})")
+
+
+def keys() -> list[str]:
+    """The names that --format takes."""
+    return [entry.key for entry in FORMATS]
+
+
+def by_key(key: str) -> Format:
+    """The entry of that name.
+
+    Raises:
+        SourceError: there is none.
+    """
+    for entry in FORMATS:
+        if entry.key == key:
+            return entry
+    raise SourceError(f"no format is called {plain_text(key, 40)}; there are {', '.join(keys())}")
+
+
+def read_head(path: str | os.PathLike[str]) -> Head:
+    """The beginning of a file. Raises OSError."""
+    with open(path, "rb") as file:
+        return Head(os.path.basename(os.fspath(path)), file.read(HEAD))
+
+
+def make(
+    entry: Format,
+    lines: Any,
+    head: Head,
+    roles: Mapping[str, str] | None,
+    step: str | None,
+) -> Source:
+    """The source of an input whose format is known."""
+    made: Source
+    if entry.takes == "path":
+        made = entry.load()(lines.name, roles=roles, step=step)
+    else:
+        made = entry.load()(lines, head=head.text, roles=roles, step=step)
+    return made
