@@ -109,16 +109,18 @@ class RunWriter:
         try:
             if type(step) is not int:
                 step = whole(step)
+            keys = self._keys
             parts = [f'{{"step": {step}, "time": {self._clock():.3f}']
             named = {"loss": loss, "val_loss": val_loss, "grad_norm": grad_norm, "lr": lr}
             for name, value in {**named, **metrics}.items() if metrics else named.items():
                 if value is None:
                     continue
+                text = keys.get(name) or self._key(name)
                 if type(value) is not float or value - value != 0.0:
                     value = self._number(name, value)
                     if value is None:
                         continue
-                parts.append((self._keys.get(name) or self._key(name)) + repr(value))
+                parts.append(text + repr(value) if text else self._skip(name, "the name is too long"))
             parts.append("}\n")
             line = "".join(parts).encode()
             if len(line) > LINE_BYTES or not -FARTHEST_STEP <= step <= FARTHEST_STEP:
@@ -127,7 +129,7 @@ class RunWriter:
         except Exception as error:  # noqa: BLE001 -- whatever is wrong, the training goes on
             self._lines.lose(1, f"a record could not be written: {type(error).__name__}")
 
-    def note(self, step: int | None, name: str, **fields: object) -> None:
+    def note(self, step: int | None, name: str, /, **fields: object) -> None:
         """Writes a remark: `note(412, "checkpoint", file="412.pt")`. Fields may be texts, numbers, lists and dicts."""
         try:
             first = {"step": None if step is None else whole(step), "note": str(name)[:NAME_LENGTH]}
@@ -164,21 +166,27 @@ class RunWriter:
             self.close()
 
     def _key(self, name: str) -> str:
-        text = key(name)
-        if len(self._keys) < NAMES:
+        """The text of a metric's name, empty when it is too long."""
+        text = key(name) if len(name) <= NAME_LENGTH else ""
+        if len(self._keys) < NAMES and text:
             self._keys[name] = text
         return text
 
     def _number(self, name: str, value: object) -> object:
         """A value whose repr is strict JSON, or None when there is no number in `value`."""
         try:
-            number = scalar(value) if len(name) <= NAME_LENGTH else None
+            number = scalar(value)
         except Exception:  # noqa: BLE001 -- .item() and __float__ of foreign types raise whatever they like
             number = None
         if number is None:
-            self.skipped += 1
-            if self.skipped == 1:
-                tell(f"metric {name[:40]!r} is left out: its value ({type(value).__name__}) is no number")
+            self._skip(name, f"its value ({type(value).__name__}) is no number")
             return None
         kept = plain(number)
         return Word(kept) if isinstance(kept, str) else number
+
+    def _skip(self, name: str, why: str) -> str:
+        """Counts a value left out, tells the first one; returns what stands in the line for it: nothing."""
+        self.skipped += 1
+        if self.skipped == 1:
+            tell(f"metric {name[:40]!r} is left out: {why}")
+        return ""

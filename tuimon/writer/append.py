@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import os
 import stat
@@ -178,13 +179,9 @@ class Appender:
 
     def _write_some(self) -> None:
         """One write: one line, or as many whole lines as fit into a chunk when several are kept."""
-        with self._lock:
-            lines = [self._kept.popleft()]
-            size = len(lines[0])
-            while self._kept and size + len(self._kept[0]) <= CHUNK_BYTES:
-                lines.append(self._kept.popleft())
-                size += len(lines[-1])
-            self._kept_bytes -= size
+        lines = self._take()
+        if not lines:
+            return
         text = lines[0] if len(lines) == 1 else b"".join(lines)
         torn = self._torn
         if torn:
@@ -194,7 +191,9 @@ class Appender:
         try:
             count = os.write(self._fd, text)
             self._torn = text[count - 1 : count] != b"\n"
-            done = text.count(b"\n", 0, count) - torn if count < len(text) else len(lines)
+            done = max(0, text.count(b"\n", 0, count) - torn) if count < len(text) else len(lines)
+            if torn and not done:  # twice in a row: no way to get a line through now
+                raise OSError(errno.EIO, "short write")
         except OSError:
             self._torn = torn
             raise
@@ -204,6 +203,18 @@ class Appender:
             self.written += done
             self._unproven += lines[:done]
             self._unproven_bytes += len(text)
+
+    def _take(self) -> list[bytes]:
+        """The first kept lines, up to a chunk; none when a signal handler that logs has just written them."""
+        lines: list[bytes] = []
+        size = 0
+        with self._lock, contextlib.suppress(IndexError):
+            while not lines or size + len(self._kept[0]) <= CHUNK_BYTES:
+                lines.append(self._kept.popleft())
+                size += len(lines[-1])
+        with self._lock:
+            self._kept_bytes = self._kept_bytes - size if self._kept else 0
+        return lines
 
     def _put_back(self, lines: Iterable[bytes]) -> None:
         """Back to the front of what is kept, in order."""
@@ -264,7 +275,8 @@ class Appender:
         self._torn = stat.S_ISREG(status.st_mode) and status.st_size > 0 and _last_byte(self.path) != b"\n"
         if self._announce or status.st_size == 0:
             self._announce = False
-            self._put_back([self._header])
+            if not self._kept or self._kept[0] is not self._header:
+                self._put_back([self._header])
 
 
 def _last_byte(path: str) -> bytes:
