@@ -88,6 +88,7 @@ def test_what_is_not_logged_names_the_rows_that_stay_undecided() -> None:
     assert "overfitting" in missing
     assert "lr-too-low" in missing
     assert "\n  loss" not in missing
+    assert "loss      needed for 2" in report(replace(SNAPSHOT, series={})).text()
 
 
 def test_every_line_but_code_fits_the_width() -> None:

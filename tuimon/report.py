@@ -18,7 +18,10 @@ SHOWN_SERIES = 12
 SHOWN_BAD_LINES = 5
 """Bad lines named one by one; more of them tell nothing new."""
 
-_LABEL = 11  # columns of the labels at the left of a finding ("  evidence ")
+NAMED_ROWS = 10
+"""Rows that are named for a metric that is not logged; the loss alone has more than twenty."""
+
+_LABEL = 12  # columns of the labels at the left ("  grad_norm ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +55,18 @@ class Report:
 
     def text(self, width: int = 80) -> str:
         """The report for a person, in lines of at most `width` columns (code to paste may be longer)."""
-        parts = [self._opening(), *(_finding_text(finding, width) for finding in gravest_first(self.snapshot))]
+        parts = [self._opening(width), *(_finding_text(finding, width) for finding in gravest_first(self.snapshot))]
         parts += [_series_text(self.snapshot), self._bad_lines(), _missing_text(self.snapshot, width)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
-    def _opening(self) -> str:
+    def _opening(self, width: int) -> str:
         snapshot = self.snapshot
         steps = "" if snapshot.first_step is None else f", steps {snapshot.first_step} to {snapshot.last_step}"
         bad = f", {_count(snapshot.bad_count, 'bad line')}" if snapshot.bad_count else ""
         return "\n".join(
             (
-                f"{plain_text(self.file)}: {plain_text(self.described)}",
+                plain_text(self.file),
+                *textwrap.wrap(plain_text(self.described, 400), width, break_on_hyphens=False),
                 f"{_count(snapshot.records, 'record')}{steps}{bad}",
                 f"verdict: {verdict_words(snapshot)}",
             )
@@ -92,7 +96,8 @@ def verdict_words(snapshot: Snapshot) -> str:
     if snapshot.verdict == "no_data":
         return "no_data: nothing to judge yet"
     if snapshot.verdict == "healthy":
-        return f"healthy: no failure signature in {_count(snapshot.records, 'record')} (which is not a proof)"
+        limit = "which is not a proof" if "loss" in snapshot.series else "but no loss is logged"
+        return f"healthy: no failure signature in {_count(snapshot.records, 'record')} ({limit})"
     leading = next(iter(gravest_first(snapshot)), None)
     if leading is None:
         return snapshot.verdict
@@ -199,8 +204,9 @@ def _missing_text(snapshot: Snapshot, width: int) -> str:
     lines = []
     for role in ROLES:
         if role not in snapshot.series:
-            hidden = ", ".join(row.signature for row in ROWS if role in row.needs)
-            lines.append(_labelled(role, f"not logged, so not decidable: {hidden}", width))
+            hidden = [row.signature for row in ROWS if role in row.needs]
+            named = ", ".join(hidden) if len(hidden) <= NAMED_ROWS else f"{len(hidden)} of the {len(ROWS)} rows"
+            lines.append(_labelled(role, f"needed for {named}", width))
     if not lines:
         return ""
     return "\n".join(("not in this log (--map ROLE=NAME if it has another name)", *lines))
