@@ -71,7 +71,7 @@ STEPS = (
     "step", "global step", "trainer global step", "iteration", "iter", "iters", "iterations", "current steps",
     "current step", "num updates", "optimizer step", "train step", "training step", "train global step", "update",
     "updates", "total timesteps", "time total timesteps", "timesteps total", "timesteps", "env steps",
-    "time iterations", "n updates", "steps", "it", "batch", "batch idx", "i", "s",
+    "time iterations", "n updates", "steps", "it", "batch", "batch idx", "i", "s", "index",
 )  # fmt: skip
 """Names of the step, best first, as words."""
 
@@ -171,8 +171,8 @@ def choose(counts: Mapping[str, int]) -> dict[str, str]:
     """Role -> name for the metrics of a log's head.
 
     Args:
-        counts: name -> how many values it has there. Of a mean per epoch and a value per step the one with more values
-            is taken; names that are equally good are taken in order of appearance.
+        counts: name -> how many values it has there. Of a mean per epoch and a value per step the mean is taken, unless
+            there are less than half as many; names that are equally good are taken in order of appearance.
     """
     return {role: names[0] for role, names in candidates(counts).items()}
 
@@ -183,9 +183,14 @@ def candidates(counts: Mapping[str, int]) -> dict[str, list[str]]:
     for place, (name, count) in enumerate(counts.items()):
         matched = match(name)
         if matched is not None and count:
-            per = -count if not _PER.isdisjoint(words(name)) else 0
-            found.setdefault(matched.role, []).append((matched.rank, per, place, name))
+            # A mean over an epoch is calmer than one batch: it is taken unless it is rarer than half.
+            worth = count * (2 if "epoch" in words(name) else 1)
+            found.setdefault(matched.role, []).append((matched.rank, -worth if _per(name) else 0, place, name))
     return {role: [name for *_, name in sorted(found[role])] for role in ROLES if role in found}
+
+
+def _per(name: str) -> bool:
+    return not _PER.isdisjoint(words(name))
 
 
 def rank_step(name: str) -> int | None:

@@ -137,9 +137,9 @@ def is_csv(head: Head) -> bool:
     if not head.lines or head.start.startswith((b"{", b"[", b"<")):
         return False
     mark = delimiter(head).encode()
-    header = [cell.strip(b' "') for cell in re.split(re.escape(mark) + rb'(?=(?:[^"]*"[^"]*")*[^"]*$)', head.lines[0][:65536])]
-    named = sum(bool(re.search(rb"[A-Za-z_]", cell)) and not re.search(rb"[=:]\s*[-+\d.]", cell) for cell in header)
-    if named < max(1, 0.8 * len([cell for cell in header if cell])) or any(len(cell) > 200 for cell in header):
+    header = _header(head, mark)
+    named = sum(bool(re.search(rb"[A-Za-z_]", cell)) and not _PAIR.search(cell) for cell in header)
+    if named < max(1, 0.8 * sum(map(bool, header))) or any(len(cell) > 200 for cell in header):
         return False
     rows = head.lines[1:6] if len(head.lines) > 2 else head.lines[1:2]
     if not rows:
@@ -150,8 +150,19 @@ def is_csv(head: Head) -> bool:
     return fitting[0] and sum(fitting) >= 0.6 * len(rows) and any(_numeric(cell) for cell in rows[0].split(mark))
 
 
+_PAIR = re.compile(rb"^[^\"]*[=:]\s*[-+\d.]")
+"""A name with a value, as in the first line of a text log; not within quotes."""
+
+
+def _header(head: Head, mark: bytes) -> list[bytes]:
+    """The cells of the first line, with their quotes."""
+    outside = re.escape(mark) + rb'(?=(?:[^"]*"[^"]*")*[^"]*$)'
+    line = head.lines[0][:65536]
+    return [cell.strip() for cell in (re.split(outside, line) if b'"' in line and len(line) < 8192 else line.split(mark))]
+
+
 def _known(header: list[bytes]) -> bool:
-    names = [cell.decode("utf-8", "replace") for cell in header]
+    names = [cell.strip(b' "').decode("utf-8", "replace") for cell in header]
     return any(match(name) is not None for name in names) or any(rank_step(name) is not None for name in names)
 
 

@@ -125,17 +125,20 @@ class Steps:
             self.epoch = next((name for name in columns if is_epoch(name)), None)
         if self.epoch is not None and self.epoch in columns and " ".join(words(self.name or "")) in _PER_EPOCH:
             values = self._across_epochs(values, columns[self.epoch][start:])
-        return self._carry(values, measured[start:] if start else measured)
+        return self._carry(values, measured, columns, start)
 
-    def _carry(self, values: Sequence[float | None], measured: Sequence[bool]) -> list[int | None]:
+    def _carry(
+        self, values: Sequence[float | None], measured: Sequence[bool], columns: Mapping[str, Column], start: int
+    ) -> list[int | None]:
         """`values`, where a measured record without a step belongs to the step before."""
         result: list[int | None] = list(values)  # type: ignore[arg-type]
         if None in result:
             last = self.last
             for i, value in enumerate(result):
+                row = start + i
                 if value is not None:
                     last = value
-                elif measured[i] or self._begun:
+                elif measured[row] or (self._begun and any(column[row] is not None for column in columns.values())):
                     result[i] = last
                 self._begun = self._begun or value is not None
         self._note(result)
@@ -164,7 +167,7 @@ class Steps:
         """Steps of the records up to `stop`, from the epoch or the number of the record."""
         epochs = columns.get(self.epoch or "", [None] * stop)[:stop]
         if self.kind == "epoch":
-            return self._carry([whole(value) for value in epochs], measured[:stop])
+            return self._carry([whole(value) for value in epochs], measured, columns, 0)
         result: list[int | None] = []
         for epoch, counts in zip(epochs, measured, strict=False):
             result.append(self._number(epoch) if counts else None)
