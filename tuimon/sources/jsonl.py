@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from tuimon.record import BadLine, Mark
 from tuimon.sources import loose
 from tuimon.sources.lined import LineSource, Parsed
 from tuimon.sources.names import MOST_METRICS, rank_step
+from tuimon.sources.rows import Row, in_columns
 from tuimon.sources.tail import Chunk
 
 _NUMBER = float | str | bool | None
@@ -20,7 +21,6 @@ _LAYOUTS = 40
 """How often the layout may change before the slow way is taken for good: a log whose keys never settle."""
 
 _untyped = msgspec.json.Decoder()
-Row = Mapping[str, object]
 
 
 class Layout:
@@ -88,7 +88,7 @@ class JsonLines(LineSource):
             else:
                 marks.append(mark)
         self._settle(records)
-        return Parsed(self._columns(records), len(records), marks, bad)
+        return Parsed(in_columns(records, self.columns), len(records), marks, bad)
 
     def _mark(self, row: Row, place: int) -> Mark | None:
         """The header or note that this line is, None for a record."""
@@ -116,11 +116,6 @@ class JsonLines(LineSource):
             self._layout = Layout(tuple(names))
             self._layouts += 1
 
-    def _columns(self, records: Sequence[Row]) -> dict[str, list[object]]:
-        flat = [_flat(row) for row in records]
-        names = dict.fromkeys(name for row in flat for name in row)
-        return {name: [row.get(name) for row in flat] for name in names if not self.columns.ignores(name)}
-
 
 def _decode_together(text: bytes) -> list[Row] | None:
     """All lines at once, None if any of them is not a JSON object."""
@@ -132,16 +127,3 @@ def _decode_together(text: bytes) -> list[Row] | None:
                 continue
             return rows if all(type(row) is dict for row in rows) else None
     return None
-
-
-def _flat(row: Row) -> Row:
-    """`row` with one level of nesting as "a/b"; lists and what lies deeper are left out."""
-    if not any(isinstance(value, (dict, list)) for value in row.values()):
-        return row
-    result: dict[str, object] = {}
-    for name, value in row.items():
-        if isinstance(value, dict):
-            result.update((f"{name}/{key}", inner) for key, inner in value.items() if not isinstance(inner, (dict, list)))
-        elif not isinstance(value, list):
-            result[name] = value
-    return result

@@ -1,0 +1,119 @@
+"""Rows of records to columns, and the frame of a source that brings rows and not lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from tuimon.record import BadLine, Batch, Mark
+from tuimon.sources.columns import Columns
+from tuimon.sources.describing import describe
+
+Row = Mapping[str, object]
+
+AT_ONCE = 2000
+"""Records of one batch: some milliseconds of work, so that the screen can draw in between."""
+
+LEARNED = 4000
+"""Rows from whose names the roles are chosen."""
+
+
+def flat(row: Row) -> Row:
+    """`row` with one level of nesting as "a/b"; lists and what lies deeper are left out."""
+    if not any(isinstance(value, (dict, list)) for value in row.values()):
+        return row
+    result: dict[str, object] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            result.update(
+                (f"{name}/{key}", inner) for key, inner in value.items() if not isinstance(inner, (dict, list))
+            )
+        elif not isinstance(value, list):
+            result[name] = value
+    return result
+
+
+def in_columns(rows: Iterable[Row], found: Columns | None = None) -> dict[str, list[object]]:
+    """Columns of rows, names in order of appearance; without what `found` ignores."""
+    plain = [flat(row) for row in rows]
+    names = dict.fromkeys(name for row in plain for name in row)
+    return {name: [row.get(name) for row in plain] for name in names if found is None or not found.ignores(name)}
+
+
+class RowSource:
+    """A source that is brought whole rows. A subclass fills `waiting` in `look`, which `read` calls first.
+
+    Attributes:
+        waiting: rows that are not handed out yet.
+        bad: what could not be read since the last batch.
+        restarted: the input was replaced; said with the next batch.
+
+    Args:
+        path: what to read.
+        roles, step: the user's choice of names, see `open_source`.
+    """
+
+    format = ""
+    title = ""
+    ended = False
+
+    def __init__(self, path: str, *, roles: Mapping[str, str] | None = None, step: str | None = None) -> None:
+        self.path = path
+        self.columns = Columns(roles, step)
+        self.waiting: list[Row] = []
+        self.bad: list[BadLine] = []
+        self.restarted = False
+        self.offset = self.size = 0
+        self._learned = False
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Role -> name in the file."""
+        return self.columns.roles
+
+    def look(self, limit: int) -> bool:
+        """Adds to `waiting` what is new, from about `limit` bytes; whether there is more. Raises OSError."""
+        raise NotImplementedError
+
+    def read(self, limit: int = 64 * 1024) -> Batch:
+        """See `Source.read`."""
+        more = False
+        if not self.waiting:
+            more = self.look(limit)
+        return self._batch(more)
+
+    def finish(self) -> Batch:
+        """See `Source.finish`."""
+        return Batch(offset=self.offset, size=self.size)
+
+    def describe(self) -> str:
+        """See `Source.describe`."""
+        return describe(self.title, self.columns)
+
+    def close(self) -> None:
+        """See `Source.close`."""
+
+    def learn(self, rows: Sequence[Row]) -> None:
+        """Chooses roles from the first rows there are, once."""
+        if rows and not self._learned:
+            self._learned = True
+            head = list(islice(rows, LEARNED))
+            self.columns.learn(in_columns(head), len(head))
+
+    def _batch(self, more: bool) -> Batch:
+        if self.restarted:
+            self.columns.restart()
+            self._learned = False
+        self.learn(self.waiting)
+        rows, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
+        marks = [Mark(0, "restart", {})] if self.restarted else []
+        bad, self.bad, self.restarted = self.bad, [], False
+        return self.columns.batch(
+            in_columns(rows, self.columns),
+            len(rows),
+            marks=marks,
+            bad_lines=bad,
+            more=more or bool(self.waiting),
+            offset=self.offset,
+            size=self.size,
+        )
