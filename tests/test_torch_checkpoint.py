@@ -38,7 +38,11 @@ def test_the_last_generations_are_kept(tmp_path: Path) -> None:
     for value in range(5):
         save_checkpoint(state(value), path, keep=3)
     assert sorted(os.listdir(tmp_path)) == ["last.pt", "last.pt.1", "last.pt.2"]
-    assert [torch.load(tmp_path / name)["model"]["w"][0, 0].item() for name in sorted(os.listdir(tmp_path))] == [4, 3, 2]
+    assert [torch.load(tmp_path / name)["model"]["w"][0, 0].item() for name in sorted(os.listdir(tmp_path))] == [
+        4,
+        3,
+        2,
+    ]
 
 
 def test_numbered_checkpoints_are_pruned_by_age_and_others_left_alone(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,7 @@ def test_the_hot_path_reads_the_device_as_often_as_promised(
     for name in ("item", "__bool__", "__float__", "cpu", "numpy"):
         real = getattr(torch.Tensor, name)
 
-        def counted(self: torch.Tensor, *args: object, name: str = name, real=real, **kwargs: object) -> object:
+        def counted(self: torch.Tensor, *args: object, name: str = name, real: Any = real, **kwargs: object) -> object:
             calls[name] += 1
             return real(self, *args, **kwargs)
 

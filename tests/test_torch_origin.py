@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402 -- after the skip
-from torch.nn import functional as F  # noqa: E402
+from torch.nn import functional as F  # noqa: E402, N812 -- its usual name
 
 from tuimon.torch import Origin, find_origin  # noqa: E402
 
@@ -17,7 +17,7 @@ PLANTS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str, str]] = {
     "0/0": (lambda x: (x - x) / (x - x), "forward", "div"),
     "inf-inf": (lambda x: x + (torch.exp(x.abs() * 1e6) - torch.exp(x.abs() * 1e6)), "forward", "exp"),
     "log(0)": (lambda x: torch.log(torch.relu(x)), "forward", "log"),
-    "sqrt(-)": (lambda x: torch.sqrt(x), "forward", "sqrt"),
+    "sqrt(-)": (torch.sqrt, "forward", "sqrt"),
     "norm at 0": (lambda x: x + (x * 0).pow(2).sum(-1, keepdim=True).sqrt(), "backward", "sqrt"),
     "sqrt at 0": (lambda x: x + torch.sqrt(torch.relu(x) * 0), "backward", "sqrt"),
     "where over exp": (lambda x: torch.where(x < 0, torch.exp(x * 1e5), x), "backward", "exp"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,12 +31,12 @@ def failed(report: PreflightReport) -> list[str]:
     return [step.name for step in report.steps if step.outcome == "fail"]
 
 
-def check(model: nn.Module, loss=nn.CrossEntropyLoss(), **rest) -> PreflightReport:  # noqa: B008 -- has no state
+def check(model: nn.Module, loss: Any = nn.CrossEntropyLoss(), **rest: Any) -> PreflightReport:  # noqa: B008 -- has no state
     return preflight(model, loss, [classes_batch()], num_classes=5, **rest)
 
 
 GOOD = {
-    "mlp": lambda: mlp(),
+    "mlp": mlp,
     "dropout": lambda: nn.Sequential(nn.Linear(10, 64), nn.ReLU(), nn.Dropout(0.2), nn.Linear(64, 5)),
     "batch norm": lambda: nn.Sequential(nn.Linear(10, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 5)),
     "layer norm": lambda: nn.Sequential(nn.Linear(10, 64), nn.LayerNorm(64), nn.GELU(), nn.Linear(64, 5)),

@@ -43,12 +43,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         scene = load_scene(args.scene)
         model, loss_fn = _build(args.module)
-        if scene["batch"] is None:
-            raise ValueError(f"{args.scene}: the batch was too large to be saved, so there is nothing to run")
         told = _restore(model, scene)
         model.to(args.device)
     except (OSError, ValueError) as error:
         print(f"tuimon: {error}", file=sys.stderr)
+        return 2
+    if scene["batch"] is None:
+        print(f"tuimon: {args.scene}: the batch was too large to be saved, so there is nothing to run", file=sys.stderr)
         return 2
     batch = rebuild(scene["batch"], lambda leaf: leaf.to(args.device) if isinstance(leaf, torch.Tensor) else leaf)
     torch.set_rng_state(scene["rng"]["torch"])

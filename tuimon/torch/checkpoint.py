@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +16,8 @@ from tuimon.torch.tree import is_finite, tensors
 class NoteWriter(Protocol):
     """The part of `tuimon.RunWriter` that is needed here."""
 
-    def note(self, step: int | None, name: str, **fields: Any) -> None: ...
+    def note(self, step: int | None, name: str, **fields: Any) -> None:
+        """Appends a note line."""
 
 
 class NonFiniteWeightsError(ValueError):
@@ -38,7 +40,7 @@ def save_checkpoint(
     as the last good checkpoint.
 
     Args:
-        state: what torch.save takes, usually {"model": model.state_dict(), ...}; any nesting of mappings, lists, tensors.
+        state: what torch.save takes: any nesting of mappings, lists and tensors, usually {"model": model.state_dict()}.
         path: the file.
         keep: generations that stay, the new one included; at least 1.
         step: optimizer step of the state.
@@ -71,9 +73,9 @@ def save_checkpoint(
 
 
 def _rotate(path: Path, keep: int) -> None:
-    """path -> path.1 -> path.2 ...; the newest is copied by a hard link, so that `path` never is absent."""
+    """Moves path -> path.1 -> path.2 ...; the newest is copied by a hard link, so that `path` never is absent."""
     generation = [path, *(path.with_name(f"{path.name}.{n}") for n in range(1, keep))]
-    for newer, older in reversed(list(zip(generation[1:-1], generation[2:], strict=True))):
+    for newer, older in reversed(list(pairwise(generation[1:]))):
         if newer.exists():
             newer.replace(older)
     if keep > 1 and path.exists():

@@ -18,7 +18,7 @@ from tuimon.torch.readout import Readout
 from tuimon.torch.scene import rng_states, save_scene
 
 SCALER_PATIENCE = 3
-"""A loss scaler halves its scale by overflowing on purpose; so many overflows in a row with a finite loss are not that."""
+"""A loss scaler overflows on purpose now and then; so many overflows in a row with a finite loss are not that."""
 
 
 class NonFiniteError(ArithmeticError):
@@ -32,9 +32,11 @@ class NonFiniteError(ArithmeticError):
 class Writer(Protocol):
     """The part of `tuimon.RunWriter` that the guard uses."""
 
-    def log(self, step: int, **metrics: Any) -> None: ...
+    def log(self, step: int, **metrics: Any) -> None:
+        """Appends a record."""
 
-    def note(self, step: int | None, name: str, **fields: Any) -> None: ...
+    def note(self, step: int | None, name: str, **fields: Any) -> None:
+        """Appends a note line."""
 
 
 @dataclass(slots=True)
@@ -189,12 +191,12 @@ class Guard:
         while self._pending:
             try:
                 self._settle_oldest()
-            except NonFiniteError as error:  # raised once all is logged
+            except NonFiniteError as error:  # noqa: PERF203 -- raised once all is logged
                 failed = failed or error
         if failed is not None:
             raise failed
 
-    def __enter__(self) -> Guard:
+    def __enter__(self) -> Guard:  # noqa: PYI034 -- typing.Self is Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -268,7 +270,7 @@ class Guard:
         if pending.batch is not None and self.loss_fn is not None:
             try:
                 origin = find_origin(self.model, self.loss_fn, pending.batch, step=pending.step)
-            except Exception as error:  # the user's code runs again here; what it raises must not stop the training
+            except Exception as error:  # noqa: BLE001 -- the user's code runs again here; what it raises must not stop the training
                 self.writer.note(pending.step, "origin_unknown", reason=f"{type(error).__name__}: {error}"[:300])
             else:
                 self.writer.note(pending.step, "nan_origin", **origin.as_note())

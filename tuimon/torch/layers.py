@@ -110,5 +110,7 @@ class LayerStatistics:
 
 def _norm(tensors: list[Any]) -> torch.Tensor:
     """L2 norm over all elements of the tensors, shape ()."""
-    norms: list[torch.Tensor] = [torch.linalg.vector_norm(t.detach().float()) for t in tensors]
-    return torch.stack(norms).norm()
+    whole: torch.Tensor = torch.linalg.vector_norm(
+        torch.stack([torch.linalg.vector_norm(t.detach().float()) for t in tensors])
+    )
+    return whole

@@ -51,9 +51,9 @@ class Origin:
     def __str__(self) -> str:
         when = "" if self.step is None else f"Step {self.step}: "
         if self.direction == "none":
-            return f"{when}Nothing went non-finite when the batch was run again; the failure depends on something not saved."
+            return f"{when}Nothing went non-finite when the batch was run again; it depends on something not saved."
         if self.direction == "input":
-            return f"{when}The batch itself is not finite: {self.module}. {self.ranges}. The model is innocent; clean the data."
+            return f"{when}The batch itself is not finite: {self.module}. {self.ranges}. Clean the data."
         if self.direction == "parameter":
             return (
                 f"{when}The weights were already not finite before this batch: {self.op} of module {self.module}. "
@@ -61,7 +61,9 @@ class Origin:
             )
         told = FP32_SAYS[self.fixed_in_fp32]
         line = f", at {self.line}" if self.line else ""
-        return f"{when}Born in the {self.direction} pass, in {self.op} of module {self.module}{line}. {self.ranges}.{told}"
+        return (
+            f"{when}Born in the {self.direction} pass, in {self.op} of module {self.module}{line}. {self.ranges}.{told}"
+        )
 
     def as_note(self) -> dict[str, Any]:
         """The fields of the log line that lights the NaN row."""
@@ -153,7 +155,7 @@ def _first_birth(
 def _finite_in_fp32(model: nn.Module, loss_fn: Callable[..., Any], batch: Any) -> bool | None:
     try:
         wide = copy.deepcopy(model).float()
-    except Exception:  # models with handles to the outside cannot be copied: then it stays unknown
+    except Exception:  # noqa: BLE001 -- models with handles to the outside cannot be copied: then it stays unknown
         return None
     lifted = rebuild(
         batch, lambda leaf: leaf.float() if isinstance(leaf, torch.Tensor) and leaf.dtype in LOW_PRECISION else leaf

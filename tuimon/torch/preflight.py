@@ -18,7 +18,7 @@ from torch import nn
 from tuimon.torch.tree import call_model, is_finite
 
 LR = 1e-3
-"""Adam at 1e-3 overfits one batch of nearly every sound model within 1,000 steps; it is no statement on the run's lr."""
+"""Adam at 1e-3 overfits one batch of nearly every sound model within 1,000 steps; it says nothing on the run's lr."""
 OVERFIT_STEPS = 1000
 OVERFIT_SHARE = 0.1
 """One batch counts as learnt once its loss has lost nine tenths of what it could lose."""
@@ -77,8 +77,9 @@ def preflight(
     writer: Any = None,
     overfit_steps: int = OVERFIT_STEPS,
 ) -> PreflightReport:
-    """Checks a training before it costs a night. Works on copies: weights, gradients, buffers and generator states of
-    the caller are bit-identical afterwards.
+    """Checks a training before it costs a night.
+
+    Works on copies: weights, gradients, buffers and generator states of the caller are bit-identical afterwards.
 
     In order: all trainable parameters are in the optimizer and get a gradient; a second backward doubles the gradients
     (nothing clears them in between); the loss at initialization against ln C; one batch can be overfitted; the same
@@ -202,15 +203,14 @@ class _Trial:
     def overfit(self) -> Iterator[Step]:
         """One batch must be learnt by heart; if it is not, once more without regularization, then in fp32."""
         told, learnt = self._overfit_once()
-        yield Step("one batch can be overfitted", "pass" if learnt else "fail", told,
-                   ("data and labels", "loss call", "wiring of the graph", "regularization", "number range"))  # fmt: skip
+        everything = ("data and labels", "loss call", "wiring of the graph", "number range", "regularization")
+        yield Step("one batch can be overfitted", "pass" if learnt else "fail", told, everything)
         if learnt:
             return
         self.model.eval()
         told, learnt = self._overfit_once()
         self.model.train()
-        yield Step("the same without dropout and batch statistics", "pass" if learnt else "fail", told,
-                   ("data and labels", "loss call", "wiring of the graph", "number range"))  # fmt: skip
+        yield Step("the same without dropout and batch statistics", "pass" if learnt else "fail", told, everything[:4])
         if learnt or all(p.dtype == torch.float32 for p in self.model.parameters()):
             return
         narrow = self.model

@@ -97,11 +97,13 @@ def load_scene(path: str | Path) -> dict[str, Any]:
     with open(path, "rb") as file:
         try:
             scene = torch.load(file, map_location="cpu", weights_only=True)
-        except Exception as error:  # torch raises half a dozen types for a file that is not its own
+        except Exception as error:  # noqa: BLE001 -- torch raises half a dozen types for a file that is not its own
             reason = str(error).strip().splitlines() or [type(error).__name__]
             raise ValueError(f"{path}: not a scene saved by tuimon ({reason[0][:120]})") from None
     if not isinstance(scene, dict) or "tuimon_scene" not in scene:
         raise ValueError(f"{path}: not a scene saved by tuimon")
     if scene["tuimon_scene"] != SCENE_VERSION:
-        raise ValueError(f"{path}: a scene of version {scene['tuimon_scene']}; this tuimon reads version {SCENE_VERSION}")
+        raise ValueError(
+            f"{path}: a scene of version {scene['tuimon_scene']}; this tuimon reads version {SCENE_VERSION}"
+        )
     return scene

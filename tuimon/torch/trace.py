@@ -62,7 +62,8 @@ class Trace(TorchFunctionMode):
     """While entered, looks at the result of every torch call, and after each at its gradient.
 
     `birth` is the first operation that made a NaN or an infinity, in the order they ran: the forward pass, then the
-    backward pass. An infinity that the program asked for, as in an attention mask, is none. Module paths are those of `named_modules`; an operation outside the model has `outside`.
+    backward pass. An infinity that the program asked for, as in an attention mask, is none. Module paths are those of
+    `named_modules`; an operation outside the model has `outside`.
     """
 
     def __init__(self, model: nn.Module, outside: str) -> None:
@@ -73,7 +74,7 @@ class Trace(TorchFunctionMode):
         self._hooks: list[Any] = []
         self._known: set[Any] = set()
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> Trace:  # noqa: PYI034 -- typing.Self is Python 3.11
         for path, module in self._model.named_modules():
             name = path or "model"
             self._hooks.append(module.register_forward_pre_hook(lambda *_, name=name: self._paths.append(name)))
@@ -81,7 +82,7 @@ class Trace(TorchFunctionMode):
         super().__enter__()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
         for hook in self._hooks:
             hook.remove()
@@ -162,7 +163,7 @@ def _name_of(func: Any) -> str:
 
 def _calling_line() -> str:
     """The innermost line outside torch and tuimon that is running now."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(2)  # noqa: SLF001 -- the cheap and usual way; traceback would read every source line
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_OURS) and not file.startswith("<"):
