@@ -1,0 +1,133 @@
+"""One TensorBoard event: its step, its time and the scalars in it.
+
+Format: tensorflow/core/util/event.proto, framework/summary.proto and framework/tensor.proto.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from tuimon.sources.protobuf import BYTES, double, fields, signed, single
+
+# Field numbers of the messages.
+_TIME, _STEP, _SUMMARY = 1, 2, 5
+_VALUE = 1
+_TAG, _SIMPLE, _TENSOR = 1, 2, 8
+_TYPE, _SHAPE, _CONTENT = 1, 2, 4
+
+# TensorFlow's types of a scalar tensor -> how its bytes are read and which field holds a value that is not in bytes.
+_TYPES = {1: ("<f", 5), 2: ("<d", 6), 3: ("<i", 7), 9: ("<q", 10)}
+
+LARGEST = 64 * 1024
+"""Bytes of an event that is looked into: a larger one holds pictures or histograms."""
+
+
+class Event(NamedTuple):
+    """Scalars that were written together."""
+
+    step: int
+    time: float | None
+    scalars: list[tuple[str, float]]
+
+
+def event(record: bytes) -> Event:
+    """The event in a record; without scalars if it holds other things.
+
+    Raises:
+        ValueError: it is no event.
+    """
+    step, time = 0, None
+    scalars: list[tuple[str, float]] = []
+    for number, kind, value in fields(record):
+        if number == _STEP:
+            step = signed(value)
+        elif number == _TIME:
+            time = double(value)
+        elif number == _SUMMARY and kind == BYTES and isinstance(value, bytes):
+            for inner, _, summary in fields(value):
+                if inner == _VALUE and isinstance(summary, bytes):
+                    scalar = _scalar(summary)
+                    if scalar is not None:
+                        scalars.append(scalar)
+    return Event(step, time, scalars)
+
+
+def _scalar(summary: bytes) -> tuple[str, float] | None:
+    """(tag, value) of a summary, None if it is no scalar."""
+    tag, number = "", None
+    for field, _, value in fields(summary):
+        if field == _TAG and isinstance(value, bytes):
+            tag = value.decode("utf-8", "replace")
+        elif field == _SIMPLE:
+            number = single(value)
+        elif field == _TENSOR and isinstance(value, bytes):
+            number = _tensor(value)
+    return None if number is None else (tag, number)
+
+
+def _tensor(message: bytes) -> float | None:
+    """The value of a tensor with one element, None for any other."""
+    found = dict.fromkeys(range(1, 18), None) | {number: value for number, _, value in fields(message)}
+    kind = found[_TYPE]
+    layout, place = _TYPES.get(kind, ("", 0)) if isinstance(kind, int) else ("", 0)
+    if not layout or (isinstance(found[_SHAPE], bytes) and _elements(found[_SHAPE]) != 1):
+        return None
+    content = found[_CONTENT]
+    size = struct.calcsize(layout)
+    if isinstance(content, bytes) and len(content) == size:
+        return float(struct.unpack(layout, content)[0])
+    value = found[place]
+    if isinstance(value, bytes) and layout in ("<f", "<d") and len(value) == size:
+        return float(struct.unpack(layout, value)[0])
+    return float(signed(value)) if isinstance(value, int) else None
+
+
+def _elements(shape: object) -> int:
+    """Product of the sizes of a TensorShapeProto."""
+    count = 1
+    for number, _, dimension in fields(shape if isinstance(shape, bytes) else b""):
+        if number == 2 and isinstance(dimension, bytes):
+            count *= next((signed(value) for field, _, value in fields(dimension) if field == 1), 0)
+    return count
+
+
+def quick(record: bytes) -> Event | None:
+    """The event of the usual shape, one scalar under `simple_value`, at a third of the time; None for any other.
+
+    wall_time (tag 9), step (tag 16), summary (tag 42) of under 128 bytes with one value (10) of a name (10) and a float (21).
+    """
+    try:
+        if record[0] != 9 or record[9] != 16:
+            return None
+        at, step, shift = 10, 0, 0
+        while True:
+            byte = record[at]
+            at += 1
+            step |= (byte & 127) << shift
+            if byte < 128:
+                break
+            shift += 7
+        size = record[at + 1]
+        name = record[at + 5]
+        end = at + 6 + name
+        usual = (
+            record[at] == 42
+            and size == len(record) - at - 2
+            and size < 128
+            and record[at + 2] == 10
+            and record[at + 3] == size - 2
+            and record[at + 4] == 10
+            and record[end] == 21
+            and end + 5 == len(record)
+        )
+    except IndexError:
+        return None
+    if not usual or step >> 63:
+        return None
+    tag = record[at + 6 : end].decode("utf-8", "replace")
+    return Event(step, _DOUBLE.unpack_from(record, 1)[0], [(tag, _FLOAT.unpack_from(record, end + 1)[0])])
+
+
+_DOUBLE = struct.Struct("<d")
+_FLOAT = struct.Struct("<f")
