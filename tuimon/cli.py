@@ -14,6 +14,7 @@ COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.com
     "demo": "watch a run that fails on purpose",
     "table": "print the symptom-to-cause table",
     "explain": "explain one row of the table in full",
+    "lab": "turn the learning rate and see where steps begin to grow",
     "autopsy": "run a saved batch again and say where the NaN was born",
 }
 

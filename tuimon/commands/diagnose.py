@@ -16,7 +16,9 @@ from tuimon.record import ROLES
 from tuimon.signatures.finding import RANK, Finding
 
 if TYPE_CHECKING:
+    from tuimon.monitor import Monitor
     from tuimon.report import Report
+    from tuimon.sources.base import Source
 
 EXIT_HEALTHY, EXIT_FAILURE, EXIT_UNREADABLE = 0, 1, 2
 
@@ -91,8 +93,17 @@ def examine(
         SourceError: the input is no run, and why.
         OSError: it cannot be read.
     """
-    from tuimon.monitor import Monitor
     from tuimon.report import Report
+
+    monitor, source = read_whole(file, format=format, roles=roles, step=step)
+    return Report(file, source.format, source.describe(), monitor.snapshot)
+
+
+def read_whole(
+    file: str, *, format: str | None = None, roles: Mapping[str, str] | None = None, step: str | None = None
+) -> tuple[Monitor, Source]:
+    """Folds all of a run; arguments and errors as those of `examine`. The source is closed."""
+    from tuimon.monitor import Monitor
     from tuimon.sources import open_source
 
     source = open_source(file, format=format, roles=roles or {}, step=step)
@@ -107,8 +118,8 @@ def examine(
             if waits and not batch.more:
                 select.select([sys.stdin], [], [])
             batch = source.read()
-        snapshot = monitor.feed(source.finish())
-        return Report(file, source.format, source.describe(), snapshot)
+        monitor.feed(source.finish())
+        return monitor, source
     finally:
         source.close()
 
