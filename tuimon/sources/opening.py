@@ -43,7 +43,10 @@ def open_source(
     if os.path.isdir(name):
         from tuimon.sources.runs import newest_run
 
-        name = newest_run(name)
+        run = newest_run(name)
+        name, entry = run.path, entry or by_key(run.format)
+    if entry is not None and entry.takes == "path" and os.path.exists(name):
+        return make(entry, Tail(name), Head(name, b""), roles, step)
     try:
         if stat.S_ISFIFO(os.stat(name).st_mode):
             return Waiting(Pipe(os.open(name, os.O_RDONLY | os.O_NONBLOCK)), entry, roles, step)

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuimon.plain import plain_text
+from tuimon.sources import loose
 from tuimon.sources.base import SourceError
-from tuimon.sources.sniff import Format, Head, sniff
+from tuimon.sources.names import match, rank_step
+from tuimon.sources.sniff import Format, Head, names_metrics, sniff
 
 _MOST_ENTRIES = 20_000
 """Directory entries that are looked at: a data set next to the logs must not hold up the start."""
@@ -72,7 +74,7 @@ def find_runs(path: str | os.PathLike[str]) -> list[Run]:
     return found
 
 
-def newest_run(path: str | os.PathLike[str]) -> str:
+def newest_run(path: str | os.PathLike[str]) -> Run:
     """The run in a folder that was written last.
 
     Raises:
@@ -81,12 +83,10 @@ def newest_run(path: str | os.PathLike[str]) -> str:
     found = find_runs(path)
     if not found:
         raise SourceError(f"no run in {plain_text(os.fspath(path))}: no file there is a log in a known format")
-    structured = [run for run in found if run.format != "text"]
     newest = found[0]
-    if newest.format == "text" and structured and newest.changed - structured[0].changed < _SAME_RUN:
-        # A trainer writes console text and metrics side by side: the metrics are exact.
-        newest = structured[0]
-    return newest.path
+    structured = next((run for run in found if run.format != "text"), newest)
+    # A trainer writes console text and metrics side by side: the metrics are exact.
+    return structured if newest.changed - structured.changed < _SAME_RUN else newest
 
 
 _SAME_RUN = 600.0
@@ -133,15 +133,49 @@ def _told(path: str) -> Format | None:
         entry = sniff(head)
     except (OSError, SourceError):
         return None
-    return entry if entry.key != "text" or _talks_of_loss(head) else None
+    return entry if _EVIDENCE.get(entry.key, _always)(head) else None
+
+
+def _always(head: Head) -> bool:
+    return bool(head.text)
 
 
 def _talks_of_loss(head: Head) -> bool:
-    """Whether a text has the word loss near a number: a README or a licence is no run."""
-    lower = head.text.lower()
-    return b"loss" in lower and any(b"loss" in line.lower() and any(48 <= c <= 57 for c in line) for line in head.lines)
+    """Whether a text has the word loss and a number on one line: a README or a licence is no run."""
+    return any(b"loss" in line.lower() and any(48 <= byte <= 57 for byte in line) for line in head.lines)
+
+
+def _has_history(head: Head) -> bool:
+    """Whether a document is a trainer's log and not a configuration."""
+    return b'"log_history"' in head.text or head.start.startswith(b"[")
+
+
+def _has_metrics(head: Head) -> bool:
+    """Whether JSON Lines hold metrics and are no data set: a role, or a step with some number."""
+    return any(_tells_metrics(line) for line in head.lines[:20])
+
+
+def _tells_metrics(line: bytes) -> bool:
+    try:
+        rows = loose.records(line)
+    except ValueError:
+        return False
+    keys = [key for row in rows for key, value in row.items() if not isinstance(value, str) or len(value) < _LONG_CELL]
+    return any(match(key) is not None for key in keys) or any(rank_step(key) is not None for key in keys)
+
+
+_EVIDENCE = {"text": _talks_of_loss, "json": _has_history, "jsonl": _has_metrics, "csv": names_metrics}
+"""What a file in a folder must have beside its format: nobody named it, and data sets have the same formats."""
+
+_LONG_CELL = 40
+"""Characters of a value that can still be a number in words."""
 
 
 def _place(entry: Format, path: str) -> str:
-    """What to open for a file: event files of one folder are one run."""
-    return os.path.dirname(path) if entry.key == "tfevents" else path
+    """What to open for a file: event files of one folder are one run, and so are the checkpoints of one training."""
+    folder = os.path.dirname(path)
+    if entry.key == "tfevents":
+        return folder
+    if entry.key == "json" and os.path.basename(path) == "trainer_state.json":
+        return os.path.dirname(folder) if os.path.basename(folder).startswith("checkpoint-") else folder
+    return path

@@ -143,7 +143,7 @@ def is_csv(head: Head) -> bool:
         return False
     rows = head.lines[1:6] if len(head.lines) > 2 else head.lines[1:2]
     if not rows:
-        return _known(header) and (len(header) > 1 or head.name.lower().endswith((".csv", ".tsv")))
+        return names_metrics(head) and (len(header) > 1 or head.name.lower().endswith((".csv", ".tsv")))
     if len(header) < 2:
         return head.name.lower().endswith((".csv", ".tsv")) and _numeric(rows[0])
     fitting = [_cells_only(row).count(mark) == len(header) - 1 for row in rows]
@@ -161,9 +161,11 @@ def _header(head: Head, mark: bytes) -> list[bytes]:
     return [cell.strip() for cell in (re.split(outside, line) if b'"' in line and len(line) < 8192 else line.split(mark))]
 
 
-def _known(header: list[bytes]) -> bool:
+def names_metrics(head: Head) -> bool:
+    """Whether the header of a table names a role or a step."""
+    header = _header(head, delimiter(head).encode())
     names = [cell.strip(b' "').decode("utf-8", "replace") for cell in header]
-    return any(match(name) is not None for name in names) or any(rank_step(name) is not None for name in names)
+    return any(match(name) is not None or rank_step(name) is not None for name in names)
 
 
 def _numeric(cell: bytes) -> bool:

@@ -112,7 +112,7 @@ class EventFiles(RowSource):
         super().__init__(path, roles=roles, step=step)
         self._files: dict[str, EventFile] = {}
         self._plan = _Plan(path)
-        self._plan.list(self._files)
+        self._plan.extend(self._files)
         head: list[Row] = []
         try:
             for name in list(self._files)[:8]:
@@ -123,7 +123,7 @@ class EventFiles(RowSource):
 
     def look(self, limit: int = CHUNK) -> bool:
         """See `RowSource.look`."""
-        self._plan.list(self._files)
+        self._plan.extend(self._files)
         if not self._files:
             raise FileNotFoundError(2, "no event file there", self.path)
         for file in self._files.values():
@@ -151,7 +151,7 @@ class _Plan:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def list(self, files: dict[str, EventFile]) -> None:
+    def extend(self, files: dict[str, EventFile]) -> None:
         """Adds files that are not among `files` yet."""
         if os.path.isdir(self._path):
             found = [(*_age(name), prefix, name) for prefix, name in _below(self._path)]

@@ -56,7 +56,7 @@ class Log:
         start = self.offset
         while True:
             left = _BLOCK - (start + at) % _BLOCK
-            if left < _FRAGMENT.size:
+            if left < _FRAGMENT.size and at + left <= len(block):
                 at += left
                 continue
             if at + _FRAGMENT.size > len(block):
@@ -68,6 +68,8 @@ class Log:
             if not _FULL <= kind <= _LAST or size > left - _FRAGMENT.size:
                 # LevelDB's own way out: what is left of the block is lost, the next one begins with a fragment.
                 self._lose(bad, start + at, "damaged")
+                if at + left > len(block):
+                    break
                 at += left
                 continue
             if end > len(block):
@@ -82,7 +84,7 @@ class Log:
             if whole is not None:
                 self.count += 1
                 yield whole
-        self.offset = max(self.offset, min(start + at, start + len(block)))
+        self.offset = start + at
 
     def _lose(self, bad: list[BadLine], place: int, reason: str) -> None:
         self._part = None
@@ -160,7 +162,6 @@ class WandbFile(RowSource):
         super().__init__(path, roles=roles, step=step)
         self._log = Log()
         self._head = b""
-        self._gained = False
         try:
             with open(path, "rb") as file:
                 self.learn([row for row in self._rows(Log(), file.read(_LEARN), []) if row])
