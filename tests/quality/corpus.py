@@ -1,0 +1,154 @@
+"""The labelled runs: trained when they are missing, else from a cache outside the repository.
+
+A stack is cached under a hash of all that makes it: the generating code, its fault's source and its line of the table. The
+oracle's labels are worked out anew on every load, so that its rules can be read and changed without training again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.quality.architectures import FIRST_SEED, Part
+from tests.quality.oracle import Truth, judge
+from tests.quality.recipes import PLANTINGS, Planting, recipes
+
+SEEDS = 20
+_MAKERS = ("networks.py", "worlds.py", "training.py", "architectures.py")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training as it was logged, and the truth about it.
+
+    Attributes:
+        name: part/fault/architecture-optimizer/seed; `find(name)` regenerates it.
+        columns: metric -> (steps, values) of the steps that have it.
+        meta: the header's fields.
+        steps: how many it was trained.
+        truth: what the oracle says it did.
+    """
+
+    name: str
+    part: Part
+    fault: str
+    arch: str
+    columns: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    meta: Mapping[str, Any]
+    steps: int
+    truth: Truth
+    hidden: Mapping[str, np.ndarray] = field(repr=False, default_factory=dict)
+
+
+def default_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tuimon-quality"
+
+
+def fingerprint(planting: Planting, place: str, seeds: range) -> str:
+    """Hash of everything that decides what this stack logs."""
+    digest = hashlib.sha256()
+    for name in _MAKERS:
+        digest.update((Path(__file__).parent / name).read_bytes())
+    fault = planting.fault()
+    for kind in type(fault).__mro__[:-1]:
+        digest.update(inspect.getsource(kind).encode())
+    fields = (place, vars(fault), planting.recipe, planting.times, planting.network, planting.world, seeds)
+    digest.update(repr(fields).encode())
+    return digest.hexdigest()[:16]
+
+
+def _train_into(path: Path, part: Part, planting_index: int, place: str, seeds: range) -> float:
+    """Trains one stack and writes it; returns the seconds it took."""
+    import torch
+
+    from tests.quality.training import train
+
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    planting = PLANTINGS[planting_index]
+    recipe = next(r for r in planting.recipes(part) if f"{r.arch} {r.optimizer}" == place)
+    trained = train(recipe, seeds)
+    arrays = {f"steps:{name}": steps for name, (steps, _) in trained.columns.items()}
+    arrays |= {f"values:{name}": values for name, (_, values) in trained.columns.items()}
+    arrays |= {f"hidden:{name}": values for name, values in trained.hidden.items()}
+    arrays |= {"probe_steps": trained.probe_steps, "at": trained.at, "strength": trained.strength}
+    partial = path.with_suffix(f".{os.getpid()}.tmp.npz")
+    np.savez(partial, meta=json.dumps(trained.meta), **arrays)
+    partial.replace(path)
+    return time.perf_counter() - start
+
+
+def stacks(part: Part, seeds: int, cache: Path) -> list[tuple[int, str, range, Path]]:
+    """(index of the planting, place, seeds, file) of every stack of a part."""
+    listed = []
+    for index, planting in enumerate(PLANTINGS):
+        for recipe in planting.recipes(part):
+            place = f"{recipe.arch} {recipe.optimizer}"
+            numbers = range(FIRST_SEED[part], FIRST_SEED[part] + seeds)
+            name = f"{part}-{recipe.key.replace('/', '-')}-{fingerprint(planting, place, numbers)}.npz"
+            listed.append((index, place, numbers, cache / name))
+    return listed
+
+
+def generate(part: Part, seeds: int = SEEDS, cache: Path | None = None, jobs: int = 2, only: str = "") -> None:
+    """Trains every stack of a part that the cache lacks; with `only`, those whose fault or row is named there."""
+    cache = cache or default_cache()
+    cache.mkdir(parents=True, exist_ok=True)
+    named = set(only.split(",")) - {""}
+    missing = [
+        stack
+        for stack in stacks(part, seeds, cache)
+        if not stack[3].exists() and (not named or named & {PLANTINGS[stack[0]].name, PLANTINGS[stack[0]].row})
+    ]
+    if not missing:
+        return
+    start = time.perf_counter()
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(_train_into, path, part, index, place, numbers): path for index, place, numbers, path in missing}
+        for done, future in enumerate(as_completed(waiting), 1):
+            took = future.result()
+            name = waiting[future].stem.rsplit("-", 1)[0]
+            print(f"trained {done}/{len(missing)} {name} in {took:.1f} s", file=sys.stderr, flush=True)
+    print(f"{len(missing)} stacks in {time.perf_counter() - start:.0f} s", file=sys.stderr)
+
+
+def load(part: Part, seeds: int = SEEDS, cache: Path | None = None) -> Iterator[Run]:
+    """The runs of a part that the cache holds, labelled."""
+    cache = cache or default_cache()
+    by_place = {(r.name, f"{r.arch} {r.optimizer}"): r for r in recipes(part)}
+    for index, place, numbers, path in stacks(part, seeds, cache):
+        if not path.exists():
+            continue
+        recipe = by_place[PLANTINGS[index].name, place]
+        with np.load(path) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        meta = json.loads(str(arrays.pop("meta")))
+        names = [name[7:] for name in arrays if name.startswith("values:")]
+        for column, seed in enumerate(numbers):
+            columns = {name: (arrays[f"steps:{name}"], arrays[f"values:{name}"][:, column]) for name in names}
+            hidden = {name[7:]: values[:, column] for name, values in arrays.items() if name.startswith("hidden:")}
+            hidden |= {"probe_steps": arrays["probe_steps"], "classes": np.array(meta.get("num_classes", 0))}
+            if "class_counts" in meta:
+                hidden["counts"] = np.array(meta["class_counts"])
+            truth = judge(recipe, columns, hidden, int(arrays["at"][column]))
+            name = f"{part}/{recipe.key}/{seed}"
+            yield Run(name, part, recipe.name, recipe.arch, columns, meta, recipe.steps, truth, hidden)
+
+
+def find(name: str, seeds: int = SEEDS, cache: Path | None = None) -> Run:
+    """The run of that name, trained first if need be."""
+    part, fault, *_ = name.split("/")
+    generate(part, seeds, cache, only=fault)  # type: ignore[arg-type]
+    return next(run for run in load(part, seeds, cache) if run.name == name)  # type: ignore[arg-type]

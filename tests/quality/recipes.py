@@ -1,0 +1,153 @@
+"""The corpus as a table: which faults are planted in which trainings, and which healthy trainings look bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.quality import faults as f
+from tests.quality.architectures import ARCHITECTURES, Part
+from tests.quality.training import Recipe
+
+# Two shares of ten classes: entropy 1.86 instead of ln 10 = 2.30.
+UNBALANCED = (0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.02, 0.01)
+
+
+@dataclass(frozen=True)
+class Planting:
+    """One fault (or one kind of healthy run), the trainings that it is planted in, and what should then light.
+
+    Attributes:
+        name: of the fault, unique.
+        row: the row that should light; "healthy" when none may.
+        places: "architecture optimizer" pairs, of both parts.
+        fault: builder of the fault.
+        recipe: fields of the Recipe that differ from its defaults.
+        times: factor on the learning rate of the architecture.
+        network, world: keywords of the builders.
+    """
+
+    name: str
+    row: str
+    places: tuple[str, ...]
+    fault: Callable[[], f.Fault] = f.Fault
+    recipe: dict[str, Any] = field(default_factory=dict)
+    times: float = 1.0
+    network: dict[str, Any] = field(default_factory=dict)
+    world: dict[str, Any] = field(default_factory=dict)
+
+    def recipes(self, part: Part) -> Iterator[Recipe]:
+        for place in self.places:
+            arch, optimizer = place.split()
+            built = ARCHITECTURES[arch]
+            if built.part == part:
+                recipe = Recipe(
+                    self.name,
+                    self.row,
+                    arch,
+                    built.build(**self.network),
+                    built.data(**self.world),
+                    self.fault,
+                    optimizer,
+                    self.times * built.rates[optimizer],
+                    batch=built.batch,
+                )
+                yield replace(recipe, **self.recipe)
+
+
+CLOSE = {"close": True}
+SHORT = {"steps": 400, "evaluate_every": 25}
+SLOW = {"steps": 1500}
+
+DIVERGENCE = (
+    Planting("lr-high", "lr-too-high", ("mlp sgd", "regression sgd", "cnn sgd", "transformer momentum"), lambda: f.RateTimes(6, 150), {**SHORT, **CLOSE}),
+    Planting("lr-high-adam", "lr-too-high", ("autoencoder adam", "contrastive adam"), lambda: f.RateTimes(30, 1000), {**SHORT, **CLOSE}),
+    Planting("lr-jump", "lr-too-high", ("mlp momentum", "regression sgd", "cnn momentum", "transformer sgd"), lambda: f.RateJump(20, 400), CLOSE),
+    Planting("lr-jump-adam", "lr-too-high", ("autoencoder adam", "mlp adamw", "transformer adam"), lambda: f.RateJump(30, 300), CLOSE),
+    Planting("new-data", "level-jump", ("mlp adam", "regression momentum", "cnn adam", "transformer adamw"), f.NewData, CLOSE),
+    Planting("weights-grow", "slow-divergence", ("mlp sgd", "transformer adam"), f.WeightsGrow, SLOW),
+    Planting("weights-drift", "slow-divergence", ("autoencoder adam", "regression sgd", "cnn adam"), f.WeightsDrift, SLOW),
+    Planting("lr-creep", "slow-divergence", ("regression adam", "transformer momentum"), lambda: f.RateCreep(130), SLOW),
+    Planting("bad-batch", "loss-spike", ("mlp momentum", "autoencoder adam", "cnn adam", "contrastive momentum"), f.BadBatch, CLOSE),
+    Planting("bad-resume", "unrecovered-spike", ("mlp adam", "regression momentum", "cnn momentum", "transformer adam"), f.WeightsStruck, CLOSE),
+    Planting("bad-batches", "spikes-more-frequent", ("mlp adam", "cnn momentum"), f.BadBatches, SLOW),
+    Planting("hidden-term", "exploding-gradient", ("mlp momentum", "autoencoder sgd", "transformer momentum", "contrastive momentum"), f.HiddenTerm, {"clip": 0.5}, times=0.5),
+    Planting("edge", "oscillation", ("regression sgd", "autoencoder sgd", "contrastive sgd"), lambda: f.RateTimes(4, 12), {"train_set": 24, "batch": 24}),
+    Planting("no-zero-grad", "gradients-accumulate", ("mlp sgd", "regression sgd", "contrastive sgd", "cnn sgd"), f.Accumulates, SHORT, times=2e-3),
+    Planting("wrong-sign", "below-floor", ("mlp adam", "transformer adam"), f.WrongSign, SHORT),
+    Planting("probabilities", "below-floor", ("mlp sgd", "cnn adam"), f.ProbabilitiesAsLogs, SHORT),
+)
+
+NAN = (
+    Planting("nan-batch", "nan-forward", ("mlp adam", "autoencoder sgd", "cnn adam", "contrastive momentum", "policy adam"), f.PoisonedBatch, SHORT),
+    Planting("zero-over-zero", "nan-forward", ("regression adam", "gan adam", "transformer adam"), f.ZeroOverZero, SHORT),
+    Planting("sqrt-at-zero", "nan-backward", ("mlp adam", "regression sgd", "transformer adamw", "contrastive adam"), f.SqrtAtZero, SHORT),
+    Planting("masked-log", "nan-backward", ("mlp momentum", "cnn adam"), f.MaskedLog, SHORT),
+    Planting("norm-at-zero", "nan-backward", ("autoencoder adam", "transformer momentum"), f.NormAtZero, SHORT),
+    Planting("overflow", "nan-after-growth", ("regression sgd", "autoencoder sgd", "transformer sgd", "cnn sgd"), lambda: f.RateJump(1000, 1e5), {**SHORT, **CLOSE}),
+    Planting("empty-batch", "nan-empty-batch", ("mlp adam", "transformer adam"), f.EmptyBatch, SHORT),
+    Planting("scaler-fails", "fp16-range", ("mlp adam", "autoencoder adam", "transformer adam"), f.LossScaler, {"declares": {"precision": "fp16"}}),
+    Planting("filter-zero", "nan-masked", ("mlp adam", "transformer adam"), f.Filtered, SHORT),
+    Planting("filter-repeats", "nan-masked", ("autoencoder adam", "cnn adam"), f.FilteredRepeating, SHORT),
+    Planting("nan-inputs", "nan-first-step", ("mlp adam", "cnn adam"), f.PoisonedFromStart, {"steps": 120}),
+    Planting("broken-init", "nan-first-step", ("regression sgd", "transformer adam"), f.BrokenInit, {"steps": 120}),
+    Planting("empty-validation", "nan-val-only", ("mlp adam", "regression adam", "cnn adam", "transformer adam"), f.EmptyValidation, {"evaluate_every": 25}),
+    Planting("log-of-zero", "inf-first", ("mlp adam", "autoencoder momentum", "transformer adam"), f.LogOfZero, SHORT),
+)
+
+LAYERS = {"layers": True}
+PLATEAU = (
+    Planting("detached", "zero-gradient", ("mlp adam", "autoencoder adam", "cnn adam", "transformer adam"), f.Detached, SHORT),
+    Planting("detached-later", "zero-gradient", ("regression adam", "contrastive adam"), f.DetachedLater, SHORT),
+    Planting("not-in-optimizer", "frozen-weights", ("mlp adam", "regression sgd", "cnn adam", "transformer adam"), f.NotInOptimizer),
+    Planting("lr-tiny", "lr-too-low", ("mlp sgd", "regression sgd", "cnn sgd", "transformer momentum"), f.Always, times=1e-3),
+    Planting("shuffled", "uniform-prediction", ("mlp adam", "mlp sgd", "cnn adam", "transformer adam"), f.ShuffledLabels),
+    Planting("shuffled-unbalanced", "prior-prediction", ("mlp adam", "cnn adam"), f.ShuffledLabels, {"declares": {"class_counts": list(UNBALANCED)}}, world={"counts": UNBALANCED}),
+    Planting("softmax-twice", "double-softmax", ("mlp adam", "cnn adam"), f.DoubleSoftmax, {"steps": 2000}, world={"apart": 1.6}),
+    Planting("softmax-twice-2", "double-softmax", ("mlp adam", "cnn adam"), f.DoubleSoftmax, {"steps": 1500}, world={"apart": 1.6, "classes": 2}),
+    Planting("memorises", "memorising-noise", ("mlp adam", "cnn adam"), f.Always, {"train_set": 128, "random_labels": True, "steps": 1500}),
+    Planting("lr-gone", "flat-midway", ("mlp sgd", "autoencoder momentum", "regression sgd", "cnn sgd", "transformer sgd"), f.RateGone, {"steps": 2000}),
+    Planting("noise-floor", "flat-midway", ("mlp momentum", "cnn momentum"), f.Always, {"steps": 2000, "batch": 8}, times=8),
+    Planting("sigmoid-stack", "vanishing-gradient", ("deep-sigmoid sgd", "deep-sigmoid-report sgd"), f.Always, LAYERS),
+    Planting("dead-start", "dead-relu", ("mlp sgd", "cnn sgd"), f.Always, LAYERS, network={"shift": -2.5}),
+    Planting("dying", "dead-relu", ("mlp adam", "cnn adam"), f.DyingUnits, LAYERS),
+    Planting("saturated", "saturated", ("regression sgd", "cnn sgd"), f.Always, LAYERS, network={"gain": 14.0, "kind": "tanh"}),
+)
+
+FIT = (
+    Planting("overfits", "overfitting", ("mlp adam", "regression adam", "cnn adam", "transformer adam"), f.Always, {"train_set": 96, "steps": 1500}),
+    Planting("short", "undertrained", ("mlp sgd", "autoencoder sgd", "transformer sgd", "contrastive sgd"), f.Always, {"steps": 600}, times=0.1),
+    Planting("hot-init", "initial-loss-off", ("mlp adam", "cnn adam"), f.Always, network={"last_gain": 25.0}),
+)
+
+ORDINARY = (
+    Planting("plain", "healthy", ("mlp sgd", "mlp adam", "autoencoder sgd", "autoencoder adam", "regression momentum", "cnn sgd", "cnn adam", "transformer sgd", "transformer adam", "contrastive sgd", "contrastive adam")),
+    Planting("warmup-cosine", "healthy", ("mlp momentum", "regression adam", "cnn adamw", "transformer adamw"), f.Fault, {"schedule": "warmup-cosine", "clip": 1.0, "decay": 1e-3}),
+    Planting("lr-steps", "healthy", ("autoencoder momentum", "mlp adamw", "cnn momentum", "contrastive momentum"), f.Fault, {"schedule": "steps"}),
+    Planting("inverse-root", "healthy", ("mlp adam", "transformer adam"), f.Fault, {"schedule": "inverse-root"}),
+    Planting("gan", "healthy", ("gan adam", "gan sgd"), f.Fault, {"steps": 1500}),
+    Planting("policy", "healthy", ("policy adam", "policy momentum"), f.Fault, {"steps": 1500}),
+)
+
+LOOKS_BAD = (
+    Planting("early-blow-up", "healthy", ("mlp momentum", "cnn momentum"), f.Always, {"schedule": "linear", "close": True}, times=10, network={"last_gain": 4.0}),
+    Planting("warmup-hump", "healthy", ("regression momentum", "transformer sgd"), f.Always, {"schedule": "warmup-cosine"}, times=8),
+    Planting("catapult", "healthy", ("regression sgd", "contrastive sgd"), lambda: f.RateTimes(4, 10), {"close": True}),
+    Planting("shelf", "healthy", ("parity-mlp adam", "parity-mlp momentum", "parity-deep adam", "parity-deep momentum"), f.Always, {"steps": 2000}),
+    Planting("flat-until-decay", "healthy", ("mlp momentum", "cnn momentum"), f.Always, {"schedule": "late-drop", "steps": 2400, "batch": 8}, times=6),
+    Planting("restarts", "healthy", ("mlp sgd", "autoencoder momentum", "cnn sgd", "transformer momentum"), f.Always, {"schedule": "restarts", "steps": 1600}, times=2),
+    Planting("converged", "healthy", ("autoencoder adam", "regression adam", "contrastive adam", "transformer adamw"), f.Always, {"schedule": "linear", "steps": 2500}),
+    Planting("interpolates", "healthy", ("parity-mlp adam", "parity-deep adam"), f.Always, {"steps": 2000}, world={"bits": 2}),
+    Planting("diffusion", "healthy", ("denoiser adam", "denoiser-tanh adam"), f.Always, {"steps": 1500}),
+    Planting("tiny-batch", "healthy", ("mlp sgd", "cnn adam"), f.Always, {"batch": 3, "steps": 1500}, times=0.3),
+    Planting("scaler-works", "healthy", ("mlp adam", "transformer adam"), lambda: f.LossScaler(fails=False), {"declares": {"precision": "fp16"}}),
+    Planting("watched-layers", "healthy", ("mlp adam", "cnn adam"), f.Always, LAYERS),
+)
+
+PLANTINGS: tuple[Planting, ...] = (*DIVERGENCE, *NAN, *PLATEAU, *FIT, *ORDINARY, *LOOKS_BAD)
+
+
+def recipes(part: Part) -> list[Recipe]:
+    """All recipes of a part, in the table's order."""
+    return [recipe for planting in PLANTINGS for recipe in planting.recipes(part)]
