@@ -91,6 +91,13 @@ def test_what_cannot_be_read_gets_one_line_and_exit_2(tmp_path: Path, capsys: py
         assert "Traceback" not in said.err
 
 
+@pytest.mark.parametrize("text", ["", '{"tuimon": 1, "run": "new", "meta": {}}\n'])
+def test_a_run_that_has_only_begun_is_no_failure(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.jsonl").write_text(text)
+    assert main(["diagnose", str(tmp_path / "run.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "no_data"
+
+
 @pytest.mark.parametrize("words", [["--map", "loss"], ["--map", "los=x"], ["--format"], []])
 def test_wrong_usage_exits_2(words: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:

@@ -102,23 +102,33 @@ def examine(
 def read_whole(
     file: str, *, format: str | None = None, roles: Mapping[str, str] | None = None, step: str | None = None
 ) -> tuple[Monitor, Source]:
-    """Folds all of a run; arguments and errors as those of `examine`. The source is closed."""
+    """Folds all of a run; arguments and errors as those of `examine`. The source is closed.
+
+    Raises:
+        SourceError: the input is not empty, and nothing in it is a record or the beginning of a run.
+    """
     from tuimon.monitor import Monitor
     from tuimon.sources import open_source
+    from tuimon.sources.base import SourceError
 
     source = open_source(file, format=format, roles=roles or {}, step=step)
     try:
         monitor = Monitor()
+        headed = False
         waits = file == "-"
         batch = source.read()
         while True:
             monitor.feed(batch)
+            headed = headed or bool(batch.marks)
             if not batch.more and (not waits or source.ended):
                 break
             if waits and not batch.more:
                 select.select([sys.stdin], [], [])
             batch = source.read()
-        monitor.feed(source.finish())
+        rest = source.finish()
+        headed = headed or bool(rest.marks)
+        if not monitor.feed(rest).records and not headed and max(batch.offset, rest.offset):
+            raise SourceError(f"{plain_text(file)}: nothing in it is a record ({source.describe()})")
         return monitor, source
     finally:
         source.close()
