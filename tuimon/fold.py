@@ -11,7 +11,7 @@ from tuimon.record import ROLES, Batch, Mark
 from tuimon.signatures import detectors
 from tuimon.signatures.course import BLOCK, LR_RISE, Course
 from tuimon.signatures.stall import Pace
-from tuimon.signatures.stretch import NO_POINTS, Points, Stretch
+from tuimon.signatures.stretch import NO_POINTS, Detector, Points, Stretch
 
 REWINDS_KEPT = 10_000
 """Rewinds that are kept: a log whose steps jump about must not exhaust memory."""
@@ -28,6 +28,8 @@ class Fold:
     def __init__(self) -> None:
         self.course = Course()
         self.detectors = detectors()
+        self._fast = [detector for detector in self.detectors if type(detector).update is not Detector.update]
+        self._slow = [detector for detector in self.detectors if type(detector).renewed is not Detector.renewed]
         self.pace = Pace()
         self.rewinds: list[int] = []
         self._step: int | None = None
@@ -51,6 +53,7 @@ class Fold:
             meta = mark.fields.get("meta")
             if isinstance(meta, Mapping):
                 self.course.declare(meta)
+        if mark.kind != "note":
             self._resumes = self.course.records > 0
         for detector in self.detectors:
             detector.mark(mark, self.course)
@@ -134,7 +137,7 @@ class Fold:
             self.rewinds.append(step)
         for detector in self.detectors:
             detector.rewind(step, self.course)
-        self.course.restart()
+        self.course.restart(step)
 
     def _show(
         self, start: int, end: int, steps: Sequence[int], times: Sequence[float | None], columns: Columns
@@ -161,9 +164,13 @@ class Fold:
                     later = self._lr_jump(part["lr"], 1)
                     if later is not None:
                         return self._show(start, start + later, steps, times, columns)
-        for detector in self.detectors:
+        for detector in self._fast:
             detector.update(stretch)
         course.learn(stretch)
+        if course.due:
+            course.renew()
+            for detector in self._slow:
+                detector.renewed(course)
         return end
 
     def _lr_jump(self, column: Sequence[float | None], skip: int = 0) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tuimon.signatures.divergence import Excursions
+from tuimon.signatures.fit import Overfitting
+from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.nan import NonFinite, NonFiniteValidation
 from tuimon.signatures.notes import Resumed
 from tuimon.signatures.stretch import Detector
@@ -11,6 +13,10 @@ DETECTORS: tuple[type[Detector], ...] = (
     NonFinite,
     NonFiniteValidation,
     Excursions,
+    ExplodingGradient,
+    GradientsAccumulate,
+    ZeroGradient,
+    Overfitting,
     Resumed,
 )
 """Every detector, in the order in which they see a stretch."""

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 
+from tuimon.signatures.outline import Outline, block_of
 from tuimon.signatures.stretch import Stretch
 from tuimon.stats import Level, autocorrelation, level_of
 
@@ -47,6 +48,8 @@ class Course:
         quiet_until: before this record index, a change of level is the resume's or the schedule's.
         smooth: the loss is a running mean.
         mixed: the loss keeps changing its sign.
+        outline: the whole run in blocks, as of the last renewal.
+        logged: roles that have had a finite value, as of the last renewal.
     """
 
     def __init__(self) -> None:
@@ -73,6 +76,13 @@ class Course:
         self._seen = 0
         self._signs = 0
         self._excluded: tuple[int, int | None] | None = None
+        self.outline = Outline()
+        self.logged: set[str] = set()
+        self._new_losses: list[float] = []
+        self._new_steps: list[int] = []
+        self._new_gns: list[float] = []
+        self._new_lrs: list[float] = []
+        self._new_logged: set[str] = set()
 
     @property
     def silent(self) -> bool:
@@ -98,20 +108,40 @@ class Course:
             self._least = min(self._least, loss.low)
             self.losses.extend(loss.values)
             self.loss_steps.extend(loss.steps)
+            self._new_losses.extend(loss.values)
+            self._new_steps.extend(loss.steps)
         if gn.values:
             self.gns.extend(gn.values)
             self.gn_steps.extend(gn.steps)
+            self._new_gns.extend(gn.values)
         if stretch.lr.values:
             self.lr = stretch.lr.values[-1]
-            self.lr_peak = max(self.lr_peak, stretch.lr.high)
+            self._new_lrs.extend(stretch.lr.values)
+        if stretch.val.values:
+            self._new_logged.add("val_loss")
         if self.first_step is None:
             self.first_step = stretch.steps[0]
         self.last_step = stretch.steps[-1]
         self.records += len(stretch)
-        if self.records % BLOCK == 0:
-            self._renew()
 
-    def _renew(self) -> None:
+    @property
+    def due(self) -> bool:
+        """The baselines are to be renewed before the next record."""
+        return self.records % BLOCK == 0
+
+    def renew(self) -> None:
+        """Computes what detectors compare with."""
+        self.logged |= self._new_logged
+        self.logged.update(
+            role
+            for role, new in (("loss", self._new_losses), ("grad_norm", self._new_gns), ("lr", self._new_lrs))
+            if new
+        )
+        if self._new_lrs:
+            self.lr_peak = max(self.lr_peak, *self._new_lrs)
+        if self._new_losses:
+            self.outline.add(block_of(self._new_steps, self._new_losses, self._new_gns, self._new_lrs))
+        self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
         self.count, self.best = self._seen, self._least
         if self._start:
             self.origin = sorted(self._start)[len(self._start) // 2]
@@ -141,8 +171,15 @@ class Course:
         """The next record's learning rate is far above the last one's."""
         self.quiet_until = max(self.quiet_until, self.records + FROZEN)
 
-    def restart(self) -> None:
-        """A resume, a rewind or a new phase: the old level no longer says what is normal."""
+    def restart(self, step: int | None = None) -> None:
+        """A resume, a rewind to `step`, or a new phase: the old level no longer says what is normal."""
+        self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
+        if step is not None:
+            self.outline.back_to(step)
+            if self.first_step is not None and step <= self.first_step:
+                # From the very start again: another run in the same file.
+                self._start, self._least, self._seen, self.count = [], math.inf, 0, 0
+                self.best, self.origin, self.lr_peak = math.inf, math.nan, 0.0
         self.losses.clear()
         self.loss_steps.clear()
         self.gns.clear()

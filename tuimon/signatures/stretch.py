@@ -71,7 +71,9 @@ class Detector:
 
     def update(self, stretch: Stretch) -> None:
         """Takes in the next records."""
-        raise NotImplementedError
+
+    def renewed(self, course: Course) -> None:
+        """The course has just renewed its baselines and its outline."""
 
     def mark(self, mark: Mark, course: Course) -> None:
         """Takes in a header, a note, or a restart of the file, which stood before the next stretch."""

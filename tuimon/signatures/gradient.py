@@ -1,0 +1,252 @@
+"""The gradient family: what the gradient norm shows before, or without, the loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tuimon.record import Mark
+from tuimon.signatures.course import Course
+from tuimon.signatures.finding import Finding
+from tuimon.signatures.growth import FAR, FOLD, NEAR, short
+from tuimon.signatures.stretch import Detector, Stretch
+from tuimon.stats import Level
+
+CALM = 4.0
+"""Sigmas within which the loss is calm while the gradient already explodes."""
+
+KEPT = 16
+"""Findings kept of one kind; a run with more is told by the first ones."""
+
+
+class ExplodingGradient(Detector):
+    """The gradient norm leaves its level while the loss is still calm: one to four steps of warning.
+
+    Two in a row above 8 sigma of the last 64 logarithms and above 4 times their median. Over when two in a row are back
+    within 3 sigma. Errs on runs whose batches differ by orders of magnitude; then the scale is wide and it stays silent.
+    """
+
+    def __init__(self) -> None:
+        self._run = 0
+        self._near = 0
+        self._calm = True
+        self._first = 0
+        self._before = self._previous = 0.0
+        self._peak = 0.0
+        self._open: int | None = None
+        self._level: Level | None = None
+        self._findings: list[Finding] = []
+
+    def update(self, stretch: Stretch) -> None:
+        """Exits at once where the gradient stays within 3 sigma."""
+        gn, level = stretch.gn, stretch.course.log_gn
+        if not gn.values:
+            return
+        level = level if self._open is None else self._level
+        if level is None or (self._open is None and gn.high <= math.exp(min(level.middle + NEAR * level.sigma, 700.0))):
+            self._run = 0
+            self._previous = gn.values[-1]
+            return
+        loss = stretch.course.level
+        ceiling = math.inf if loss is None else loss.middle + CALM * loss.sigma
+        losses = dict(zip(stretch.loss.steps, stretch.loss.values, strict=True))
+        quiet = stretch.index < stretch.course.quiet_until
+        for step, value in zip(gn.steps, gn.values, strict=True):
+            self._calm = losses.get(step, -math.inf) <= ceiling
+            self._row(step, value, level, quiet)
+            self._previous = value
+
+    def _row(self, step: int, value: float, level: Level, quiet: bool) -> None:
+        z = level.z(math.log(value)) if value > 0.0 else -math.inf
+        if self._open is not None:
+            self._peak = max(self._peak, value)
+            self._near = self._near + 1 if z <= NEAR else 0
+            if self._near >= 2:
+                self._close(step)
+            return
+        if z <= FAR or value <= FOLD * math.exp(level.middle) or not (self._calm or self._run):
+            self._run = 0
+            return
+        if self._run == 0:
+            self._first, self._before, self._peak = step, self._previous, value
+        self._run += 1
+        self._peak = max(self._peak, value)
+        if self._run == 2 and not quiet:
+            self._open, self._level, self._near = step, level, 0
+
+    def _close(self, step: int) -> None:
+        if len(self._findings) < KEPT:
+            self._findings.append(self._told(step))
+        self._open, self._run = None, 0
+
+    def _told(self, ended: int | None) -> Finding:
+        why = f"grad_norm {short(self._before)} -> {short(self._peak)} from {self._first} while the loss is calm"
+        why += f", back at {ended}" if ended is not None else ""
+        detected = self._open if self._open is not None else self._first
+        return Finding(
+            "exploding-gradient", "gradient", "warning", self._first, detected, ended is None, why, ended,
+            missing="",
+        )  # fmt: skip
+
+    def rewind(self, step: int, course: Course) -> None:
+        """What was open is left behind."""
+        if self._open is not None:
+            self._close(course.last_step if course.last_step is not None else step)
+        self._run = 0
+
+    def mark(self, mark: Mark, course: Course) -> None:
+        """A resumed process ends what was open."""
+        if mark.kind != "note" and course.last_step is not None:
+            self.rewind(course.last_step, course)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The explosions that are over, then the open one."""
+        return [*self._findings, self._told(None)] if self._open is not None else self._findings
+
+
+ACCUMULATION = 32
+"""Records from the start over which accumulation must show."""
+
+EXPONENT = 0.8
+"""Least growth exponent: sums of n gradients of one direction grow as n, random ones as its square root."""
+
+RESIDUAL = 0.08
+"""Root mean square of the residuals of ln(grad_norm): accumulation averages the noise of the batches away."""
+
+
+class GradientsAccumulate(Detector):
+    """The gradient norm grows as a straight line from the first step: zero_grad is missing or misplaced.
+
+    Fits ln(grad_norm) against ln(steps since the start) over the first 32 records. Errs where the first records are not
+    the first steps; it then stays silent, because the exponent is not near one.
+    """
+
+    def __init__(self) -> None:
+        self._points: list[tuple[int, float]] = []
+        self._done = False
+        self._findings: list[Finding] = []
+
+    def update(self, stretch: Stretch) -> None:
+        """Collects the first 32 gradient norms."""
+        if self._done or not stretch.gn.values:
+            return
+        self._points.extend(zip(stretch.gn.steps, stretch.gn.values, strict=True))
+        del self._points[ACCUMULATION:]
+        if len(self._points) == ACCUMULATION:
+            self._done = True
+            self._fit()
+
+    def _fit(self) -> None:
+        first, values = self._points[0][0], [value for _, value in self._points]
+        stride = self._points[1][0] - first
+        if min(values) <= 0.0 or stride <= 0 or first > stride:
+            return
+        xs = [math.log((step - first) / stride + 1.0) for step, _ in self._points]
+        ys = [math.log(value) for value in values]
+        mean_x, mean_y = math.fsum(xs) / len(xs), math.fsum(ys) / len(ys)
+        sxx = math.fsum([(x - mean_x) ** 2 for x in xs])
+        exponent = math.fsum([(x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)]) / sxx
+        rest = [y - mean_y - exponent * (x - mean_x) for x, y in zip(xs, ys, strict=True)]
+        residual = math.sqrt(math.fsum([r * r for r in rest]) / len(rest))
+        if exponent >= EXPONENT and residual <= RESIDUAL:
+            last = self._points[-1][0]
+            why = f"grad_norm {short(values[0])} -> {short(values[-1])} over steps {first}-{last}, as steps^{exponent:.2f}"
+            self._findings = [Finding("gradients-accumulate", "gradient", "warning", first, last, True, why)]
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return self._findings
+
+
+ZEROS = 3
+"""Lines in a row with a gradient norm of exactly zero; one or two are an empty or fully masked batch."""
+
+FALLING = 16
+"""Losses after which a run that never logged a gradient norm but zero is judged by whether its loss falls."""
+
+
+class ZeroGradient(Detector):
+    """The gradient norm is exactly zero: nothing reaches the parameters.
+
+    Three lines in a row. A log whose every gradient norm is zero while the loss falls did not compute it, and is left
+    alone; so is a loss of exactly zero that was reached by training.
+    """
+
+    def __init__(self) -> None:
+        self._run = 0
+        self._since = 0
+        self._detected = 0
+        self._ever = False
+        self._started = False
+        self._first: list[float] = []
+        self._recent: list[float] = []
+        self._loss_at = 0.0
+        self._findings: list[Finding] = []
+
+    def update(self, stretch: Stretch) -> None:
+        """Exits at once while every gradient norm is positive."""
+        gn = stretch.gn
+        if not gn.values:
+            return
+        if gn.low > 0.0:
+            self._ever = True
+            self._close(gn.steps[0])
+            return
+        losses = dict(zip(stretch.loss.steps, stretch.loss.values, strict=True))
+        for step, value in zip(gn.steps, gn.values, strict=True):
+            if value != 0.0:
+                self._ever = True
+                self._close(step)
+                continue
+            self._run += 1
+            if self._run == 1:
+                self._since = step
+                self._first, self._recent = [], []
+            if self._run == ZEROS:
+                self._detected = step
+            loss = losses.get(step)
+            if loss is not None:
+                self._recent.append(loss)
+                if len(self._first) < FALLING:
+                    self._first.append(loss)
+                del self._recent[:-FALLING]
+
+    def _close(self, step: int) -> None:
+        if self._run >= ZEROS and len(self._findings) < KEPT:
+            finding = self._told(step)
+            if finding is not None:
+                self._findings.append(finding)
+        self._run = 0
+
+    def _told(self, ended: int | None) -> Finding | None:
+        if self._run < ZEROS or not self._recent or self._finished() or (not self._ever and self._falls()):
+            return None
+        why = f"grad_norm exactly 0 in {self._run} lines from {self._since}, loss {short(self._recent[-1])}"
+        return Finding(
+            "zero-gradient", "plateau", "failure", self._since, self._detected, ended is None, why, ended
+        )
+
+    def _finished(self) -> bool:
+        """The loss is exactly zero, after gradients: there is nothing left to learn."""
+        return self._ever and all(loss == 0.0 for loss in self._recent)
+
+    def _falls(self) -> bool:
+        """The loss moves down although every gradient norm reads zero, or is too coarse to tell."""
+        if len(self._first) < FALLING:
+            coarse = all(round(loss, 4) == loss for loss in self._first)
+            return coarse and any(loss != 0.0 for loss in self._first)
+        drop = sum(self._first) / len(self._first) - sum(self._recent) / len(self._recent)
+        spread = max(self._first) - min(self._first)
+        return self._recent is not self._first and drop > 0.5 * spread and drop > 0.0
+
+    def rewind(self, step: int, course: Course) -> None:
+        """What was open is left behind."""
+        self._close(step)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The stretches of zeros that are over, then the open one."""
+        told = self._told(None)
+        return [*self._findings, told] if told is not None else self._findings
