@@ -1,0 +1,320 @@
+"""What the numbers of one layout of a line are: worked out once for each layout, from the text between the numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tuimon.sources.names import match
+from tuimon.sources.text import words as w
+
+MOST_FIELDS = 256
+"""Numbers of a line that are looked at; DETR prints 110, a matrix printed on one line has thousands."""
+
+_OPENERS = re.compile(r"(?:[\[({'\"<]|\b(?:tensor|array|np\.float\d\d|float)\()+$")
+_SEPARATOR = re.compile(r"\s*(?::|=|->|\bis\b|\bwas\b|\.{3,}|\u2014)\s*$")
+_DELIMITER = re.compile(r"[|,;:=>{}\t'\"\u2014]|  |\]|\)(?=\s*\S)|\. | - |--|^-")
+_GLUED = re.compile(r"[A-Za-z%\u00b5]+")
+_PARENTHESIS = re.compile(r"\s*\(([^()]*)\)$")
+_BULLET = re.compile(r"^[\s>*#\u2022.-]+")
+_IDENTIFIER = re.compile(r"[A-Za-z][\w./@-]*$")
+_ONLY = re.compile(r"[\w\s./@:=,;|{}'\"<>()\[\]%#*+-]*$")
+_BOX = re.compile(r"^\|\s*([A-Za-z][^|]*?)\s*\|$")
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a layout's numbers are; indexes count the numbers of the line.
+
+    Attributes:
+        metrics: index and name of each metric.
+        step: index of the step, None without one; `total` the index of what it counts up to; `local` whether it has no
+            name of its own ("[20/128]") and so counts inside an epoch; `whole` whether its name says it counts the run.
+        epoch: index of the epoch.
+        bar: "" for no progress bar, "tqdm", or for Keras "full" and "part".
+        val: measured on validation data; `bare` no word says on which data; `summary` a mean over an epoch.
+        dictionary: written as a Python or JSON dictionary; `box` a row "| name | value |" of a table.
+        pure: nothing but names and numbers on the line.
+        guess: index of the number that may be the step, when none is named so.
+        seen: how often the layout occurred, counted until it is accepted.
+    """
+
+    metrics: list[tuple[int, str]] = field(default_factory=list)
+    step: int | None = None
+    total: int | None = None
+    local: bool = False
+    whole: bool = False
+    epoch: int | None = None
+    bar: str = ""
+    val: bool = False
+    bare: bool = True
+    summary: bool = False
+    dictionary: bool = False
+    box: bool = False
+    pure: bool = False
+    guess: int | None = None
+    family: str = ""
+    roles: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
+    indexes: tuple[int, ...] = ()
+    accepted: bool = False
+    seen: int = 0
+    first: tuple[int | None, list[str]] | None = None
+
+    @property
+    def measures(self) -> bool:
+        """Whether the line holds what a record is about."""
+        return not self.roles.isdisjoint(("loss", "val_loss", "grad_norm"))
+
+
+NOTHING = Plan()
+
+
+def plan(texts: Sequence[str]) -> Plan:
+    """The plan of a layout; NOTHING where no number means anything.
+
+    Args:
+        texts: the text before each number, and what follows the last.
+    """
+    line = "".join(texts)
+    if len(texts) > MOST_FIELDS or w.CODE.search(line):
+        return NOTHING
+    if len(texts) >= 5 and w.DARKNET.search(_head(texts[3])) and not _head(texts[2]).strip(" ,:"):
+        return _darknet(texts)
+    result = Plan(dictionary=line.startswith("{"))
+    _read_fields(result, texts)
+    if not result.metrics and result.step is None and result.epoch is None:
+        return NOTHING
+    _finish(result, texts, line)
+    return result
+
+
+def _head(text: str) -> str:
+    return text.strip()
+
+
+def _darknet(texts: Sequence[str]) -> Plan:
+    """ "N: loss, mean avg, rate rate, ...", or with an epoch after N."""
+    shift = 1 if texts[1].strip() == "," else 0
+    result = Plan(step=0, whole=True, metrics=[(1 + shift, "loss"), (2 + shift, "avg loss"), (3 + shift, "rate")])
+    result.family = "darknet"
+    result.roles = frozenset(("loss", "lr"))
+    _freeze(result)
+    return result
+
+
+def _read_fields(result: Plan, texts: Sequence[str]) -> None:
+    named_step = False
+    for i in range(len(texts) - 1):
+        before, behind = texts[i], texts[i + 1]
+        glued = _GLUED.match(behind)
+        unit = glued[0].lower() if glued else ""
+        if before.strip() in ("/", "of") and i:
+            continue
+        total = i + 1 if behind.strip() in ("/", "of") and i + 2 < len(texts) else None
+        name, explicit = name_before(before, i == 0)
+        if not name:
+            if total is not None and not named_step and result.step is None and _is_position(before, texts[i + 2]):
+                result.step, result.total, result.local = i, total, True
+                result.bar = _bar(before, texts[i + 2])
+        elif unit and unit not in w.UNITS and unit not in w.TIME_UNITS and len(unit) < 4:
+            continue
+        elif is_step(name):
+            if result.step is None or result.local or (_counts_run(name) and not result.whole):
+                result.step, result.total, result.local = i, total, False
+                result.whole = _counts_run(name)
+                named_step = True
+        elif is_epoch(name):
+            result.epoch = i if result.epoch is None else result.epoch
+        elif total is None and unit not in w.TIME_UNITS and not _is_time(name, behind):
+            result.metrics.append((i, name if explicit else name))
+        if len(unit) > 3 and unit not in w.UNITS and unit not in w.TIME_UNITS:
+            # Another line was glued on: "loss: 0.24Epoch 1/10". What follows belongs to it.
+            break
+
+
+def _is_position(before: str, behind: str) -> bool:
+    """Whether "n/m" between these texts is a place in an epoch, and not "12686/437 tok/s"."""
+    if re.match(r"\s*[A-Za-z]+/[A-Za-z]", behind):
+        return False
+    return not before.strip() or before.strip()[-1] in "[|,]:-(>;" or bool(w.FILE.search(before)) or before.endswith("%|")
+
+
+def _bar(before: str, behind: str) -> str:
+    """Which progress bar stands around "n/m"."""
+    start = behind.strip()
+    if before.rstrip().endswith("%|") or start.startswith("[<") or re.match(r"\[<?,", start):
+        return "tqdm"
+    if start.startswith(("[=]", "[~]")):
+        return "full"
+    return "part" if start.startswith("[>]") else ""
+
+
+def name_before(text: str, first: bool) -> tuple[str, bool]:
+    """The name that `text`, standing before a number, gives to it, and whether a ":" or "=" says so. Empty for none."""
+    box = _BOX.match(text) if first else None
+    if box:
+        return box[1].strip(), True
+    stripped = text.rstrip()
+    if opened := _OPENERS.search(stripped):
+        stripped = stripped[: opened.start()].rstrip()
+    separator = _SEPARATOR.search(stripped)
+    if separator:
+        return _explicit(stripped[: separator.start()].rstrip(), first), True
+    if opened and not stripped:
+        return "", False
+    return _bare(stripped, first), False
+
+
+def _explicit(text: str, first: bool) -> str:
+    if not text:
+        return ""
+    if text[-1] in "'\"":
+        return text[:-1].rpartition(text[-1])[2].strip()
+    unit = _PARENTHESIS.search(text)
+    if unit:
+        text = text[: unit.start()]
+        if unit[1].strip().lower() in w.TIME_UNITS:
+            return "time"
+        if unit[1].strip().lower() in ("train", "val", "valid", "test", "eval"):
+            text = f"{text} {unit[1].strip().lower()}"
+    parts = _last_part(text, first)
+    if not parts:
+        return ""
+    whole = " ".join(parts[-6:])
+    if len(parts) > 1 and not is_step(whole) and match(whole) is None:
+        # "N/A total_loss:": a word that was no number stands between.
+        for count in (3, 2, 1):
+            tail = " ".join(parts[-count:])
+            found = match(tail)
+            if found is not None and count < len(parts) and found.rank < 20:
+                return tail
+    return whole
+
+
+def _last_part(text: str, first: bool) -> list[str]:
+    """The words after the last delimiter of `text`, without the unit of the number before."""
+    start = 0
+    for found in _DELIMITER.finditer(text):
+        start = found.end()
+    parts = _BULLET.sub("", text[start:]).split()
+    if start == 0 and not first and parts:
+        glued = text[:1] not in (" ", "")
+        while parts and (glued or parts[0].lower().strip(".") in w.UNITS | w.TIME_UNITS or "/" in parts[0] and len(parts) > 1):
+            parts, glued = parts[1:], False
+    return parts
+
+
+def _bare(text: str, first: bool) -> str:
+    """The name of a number that nothing but blanks separates from it: one of the known ones, or a word on its own."""
+    parts = _last_part(text, first)
+    if not parts or not re.search(r"[A-Za-z]", parts[-1]):
+        return ""
+    last = parts[-1].strip("()[]")
+    if is_step(last) or is_epoch(last):
+        two = " ".join(parts[-2:])
+        return two if is_step(two) else last
+    if last.lower() in w.STOP or w.FILE.search(last):
+        return ""
+    for count in range(min(4, len(parts)), 0, -1):
+        name = " ".join(parts[-count:])
+        found = match(name)
+        if found is not None and (count == 1 or found.rank < 400):
+            return name
+    return last if len(parts) == 1 and len(last) > 1 and _IDENTIFIER.match(last) else ""
+
+
+def split_words(name: str) -> list[str]:
+    """The words of a name in lower case."""
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
+def is_step(name: str) -> bool:
+    """Whether a number of this name counts steps."""
+    if name.lower() in w.STEP_ALONE:
+        return True
+    parts = split_words(name)
+    rest = [part for part in parts if part not in w.STEP_BESIDE and part not in w.VAL_WORDS]
+    return bool(rest) and all(part in w.STEP_WORDS for part in rest) and not re.search(r"\d", name) and parts[0] != "n"
+
+
+def is_epoch(name: str) -> bool:
+    """Whether a number of this name counts epochs."""
+    rest = [part for part in split_words(name) if part not in w.EPOCH_BESIDE]
+    return len(rest) == 1 and rest[0] in w.EPOCH_WORDS
+
+
+def _counts_run(name: str) -> bool:
+    return not w.GLOBAL_WORDS.isdisjoint(split_words(name))
+
+
+def _is_time(name: str, behind: str) -> bool:
+    """Whether a number says how long, how big, or where; not how well."""
+    last = split_words(name)[-1:] or [""]
+    if last[0] in w.TIMES or name.lower() in w.TIMES or name.lower() in w.STOP or w.FILE.search(name):
+        return True
+    unit = re.match(r"\s*([A-Za-z]+)(?![\w/])", behind)
+    return unit is not None and unit[1].lower() in w.TIME_UNITS and unit[1] != "M" and len(unit[1]) > 1
+
+
+def _finish(result: Plan, texts: Sequence[str], line: str) -> None:
+    """Phase, roles and kind of the line."""
+    head = _before_metrics(result, texts)
+    found = [word.lower() for word in w.PHASE.findall(head)]
+    result.bare = not found
+    result.val = bool(found) and not found[-1].startswith("train")
+    result.summary = bool(w.SUMMARY.search(head))
+    result.box = bool(_BOX.match(texts[0])) and len(texts) == 2 and texts[1].strip() == "|"
+    if result.step is not None and not result.local and result.val and _names_validation(texts[result.step]):
+        result.local = True
+    result.metrics = [(i, _phased(name, result)) for i, name in result.metrics]
+    matches = [found for _, name in result.metrics if (found := match(name)) is not None]
+    result.roles = frozenset(found.role for found in matches)
+    result.pure = _is_pure(result, texts)
+    if result.step is None and result.epoch is None:
+        taken = {i for i, _ in result.metrics if match(_) is not None}
+        result.guess = next((i for i in range(min(3, len(texts) - 1)) if i not in taken), None)
+    result.family = next((name for name, pattern in w.FAMILIES if pattern.search(line)), "")
+    _freeze(result)
+
+
+def _freeze(result: Plan) -> None:
+    unique = {name: i for i, name in reversed(result.metrics)}
+    ordered = sorted((i, name) for name, i in unique.items())
+    result.indexes = tuple(i for i, _ in ordered)
+    result.names = tuple(name for _, name in ordered)
+
+
+def _names_validation(text: str) -> bool:
+    """Whether the name of the step itself says that it counts validation batches: "Iter(val) [10]"."""
+    return bool(re.search(r"(?:val|valid|test|eval)\w*\)?\s*\[?$", text.strip(" :=[/"), re.IGNORECASE))
+
+
+def _before_metrics(result: Plan, texts: Sequence[str]) -> str:
+    """The text in front of the first metric's own name."""
+    if not result.metrics:
+        return " ".join(texts)
+    first, name = result.metrics[0]
+    head = " ".join(texts[: first + 1])
+    place = head.rfind(name)
+    return head[:place] if place >= 0 else head
+
+
+def _phased(name: str, result: Plan) -> str:
+    """`name` with what it was measured on, if the line says so and the name does not."""
+    parts = split_words(name)
+    if result.val and w.VAL_WORDS.isdisjoint(parts) and not {"train", "training", "tel"} & set(parts):
+        return f"val {name}"
+    if result.summary and not result.val and w.VAL_WORDS.isdisjoint(parts):
+        return f"{name} (epoch)"
+    return name
+
+
+def _is_pure(result: Plan, texts: Sequence[str]) -> bool:
+    """Whether the line is nothing but named metrics, with remarks in parentheses perhaps."""
+    if not result.metrics or result.metrics[0][0] != 0:
+        return False
+    name = result.metrics[0][1].removeprefix("val ").removesuffix(" (epoch)")
+    head = texts[0].strip(" |>*#:='\"{")
+    return head.endswith(name) and len(head) - len(name) <= 2 and len(texts) <= 2 * len(result.metrics) + 3

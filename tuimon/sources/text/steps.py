@@ -1,0 +1,181 @@
+"""Which step a line belongs to, when lines count in steps, in places inside an epoch, in epochs, in bars, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tuimon.sources.text.plan import Plan
+
+_LARGEST = 2**53
+
+
+def integer(text: str) -> int | None:
+    """The step that a number is, None if it is none."""
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return None
+    return int(value) if -_LARGEST < value < _LARGEST else None
+
+
+class Position:
+    """Where the run stands: a fold over the lines.
+
+    Attributes:
+        now: step of the latest record, or of the latest line that named one; None before.
+        counted: whether records had steps of their own, so that epochs are no steps.
+    """
+
+    def __init__(self) -> None:
+        self.now: int | None = None
+        self.counted = False
+        self.bar: tuple[int, int] | None = None
+        self._epoch: int | None = None
+        self._fraction: float | None = None
+        self._first_epoch: int | None = None
+        self._raw = 0
+        self._gap = 1
+        self._base = 0
+        self._number = -1
+        self._numbered: int | None = None
+
+    def note(self, plan: Plan, numbers: Sequence[str]) -> None:
+        """Takes in a line that only says where the run stands."""
+        if plan.bar == "tqdm" and plan.step is not None and plan.total is not None:
+            place, total = integer(numbers[plan.step]), integer(numbers[plan.total])
+            if place is not None and total is not None:
+                self.bar = (place, total)
+        if plan.epoch is not None and plan.step is None:
+            self._enter(numbers[plan.epoch])
+        elif plan.step is not None and plan.bar == "" and not plan.val:
+            step = self._own(plan, numbers)
+            if step is not None:
+                self.now = step
+
+    def _enter(self, text: str) -> None:
+        """A new epoch, if `text` is a whole number."""
+        if "." in text or "e" in text.lower():
+            return
+        epoch = integer(text)
+        if epoch is not None:
+            self._epoch = epoch
+            if self._first_epoch is None:
+                self._first_epoch = 0 if epoch == 0 else 1
+
+    def of(self, plan: Plan, numbers: Sequence[str]) -> int:
+        """The step of a record."""
+        validation = plan.val or ("val_loss" in plan.roles and "loss" not in plan.roles)
+        step: int | None = None
+        if plan.step is not None and not (plan.val and plan.local):
+            step = self._own(plan, numbers)
+            self.counted = self.counted or step is not None
+        elif plan.epoch is not None:
+            step = self._by_epoch(numbers[plan.epoch], validation)
+        if step is None:
+            step = self._without(plan, validation)
+        self.now = step
+        return step
+
+    def _own(self, plan: Plan, numbers: Sequence[str]) -> int | None:
+        """The step that the line itself names, continued across epochs."""
+        assert plan.step is not None
+        raw = integer(numbers[plan.step])
+        if raw is None:
+            return None
+        before = self._epoch
+        if plan.epoch is not None:
+            self._enter(numbers[plan.epoch])
+        if plan.whole:
+            return raw
+        total = integer(numbers[plan.total]) if plan.total is not None else None
+        if plan.local and total is not None and self._epoch is not None:
+            return (self._epoch - (self._first_epoch or 0)) * total + raw
+        return self._across(raw, total, before) if self._epoch is not None else raw
+
+    def _across(self, raw: int, total: int | None, before: int | None) -> int:
+        """A counter with a name may start again in each epoch; only that it did tells."""
+        epoch = self._epoch
+        if raw < self._raw and before is not None and epoch is not None:
+            if epoch > before:
+                self._base += total or (self._raw + self._gap)
+            elif epoch < before:
+                self._base = 0
+        elif raw > self._raw:
+            self._gap = raw - self._raw
+        self._raw = raw
+        return self._base + raw
+
+    def _by_epoch(self, text: str, validation: bool) -> int | None:
+        """The step of a record that names only its epoch."""
+        fractional = "." in text
+        if not fractional:
+            self._enter(text)
+        if self.counted:
+            return self.now
+        if not fractional:
+            return self._epoch
+        value = _fraction(text)
+        if self.bar is not None or (validation and self.now is not None):
+            return None
+        if value is not None:
+            if self._fraction is not None and value < self._fraction - 1e-9:
+                self._number = -1
+            self._fraction = value
+        return None
+
+    def _without(self, plan: Plan, validation: bool) -> int:
+        """The step of a record that names none: the bar's, the current one, the epoch, or its own number."""
+        if validation and self.now is not None:
+            return self.now
+        if self.bar is not None and not self.counted:
+            return self.bar[0]
+        if self.counted and self.now is not None:
+            return self.now
+        if self._epoch is not None and plan.epoch is None:
+            return self._epoch
+        if self.now is not None and self._numbered is None and plan.epoch is None:
+            return self.now
+        self._number += 1
+        self._numbered = self._number
+        return self._number
+
+    def epoch_record(self, plan: Plan, numbers: Sequence[str]) -> int:
+        """The step of a record at the end of an epoch, for trainers that count in nothing else."""
+        if plan.epoch is not None:
+            self._enter(numbers[plan.epoch])
+        if self._epoch is None or self.counted:
+            return self.of_table(None, None)
+        self.now = self._epoch
+        return self._epoch
+
+    def of_box(self, rows: Sequence[tuple[Plan, Sequence[str]]]) -> int | None:
+        """The step of a record written as a box, from the row that counts the run; None if no row counts anything."""
+        counting = [(not plan.whole, plan, numbers) for plan, numbers in rows if plan.step is not None]
+        if not counting:
+            return None
+        _, plan, numbers = min(counting, key=lambda row: row[0])
+        step = self._own(plan, numbers)
+        if step is not None:
+            self.now, self.counted = step, True
+        return step
+
+    def of_table(self, step: int | None, epoch: int | None) -> int:
+        """The step of a row of a table with columns."""
+        if step is not None:
+            self.counted = True
+        elif epoch is not None and not self.counted:
+            step = epoch
+        elif self.counted and self.now is not None:
+            step = self.now
+        else:
+            self._number += 1
+            step = self._number
+        self.now = step
+        return step
+
+
+def _fraction(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
