@@ -62,7 +62,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 KB; needs the right to mount."""
     place = tmp_path / "small"
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(place)], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(place)], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip("may not mount a small file system here")
     yield place
@@ -120,7 +122,17 @@ def test_what_is_no_number_is_skipped_counted_and_told_once(file: Path, capsys: 
 
     with tuimon.RunWriter(file) as run:
         for step in range(3):
-            run.log(step, loss=1.0, a="12", b=[1], c=Rude(), d={}, e=b"x" * 10_000_000, f="y" * 10_000_000, **{"n" * 300: 1.0})
+            run.log(
+                step,
+                loss=1.0,
+                a="12",
+                b=[1],
+                c=Rude(),
+                d={},
+                e=b"x" * 10_000_000,
+                f="y" * 10_000_000,
+                **{"n" * 300: 1.0},
+            )
         run.log("soon", loss=1.0)  # type: ignore[arg-type]
         run.log(None, loss=1.0)  # type: ignore[arg-type]
         run.log(2**70, loss=1.0)
@@ -207,7 +219,9 @@ def test_directories_are_made_and_the_umask_holds(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b" / "run.jsonl").stat().st_mode & 0o777 == 0o640
 
 
-def test_the_file_is_found_again_after_the_training_changes_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_found_again_after_the_training_changes_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     run = tuimon.RunWriter("run.jsonl")
     (tmp_path / "other").mkdir()
@@ -235,7 +249,8 @@ with tuimon.RunWriter(sys.argv[1]) as run:
 def test_threads_log_whole_lines(file: Path) -> None:
     with tuimon.RunWriter(file) as run:
         threads = [
-            threading.Thread(target=lambda i=i: [run.log(step, loss=1.0, thread=i) for step in range(300)]) for i in range(8)
+            threading.Thread(target=lambda i=i: [run.log(step, loss=1.0, thread=i) for step in range(300)])
+            for i in range(8)
         ]
         for thread in threads:
             thread.start()
@@ -313,7 +328,7 @@ def test_a_device_that_is_always_full_costs_the_training_nothing_but_lines(capsy
     assert run.written == 0
     assert 60_001 <= run.dropped <= 60_010  # a header dropped with the oldest lines is made anew
     assert 2 <= run.failed <= 60
-    assert run._lines._kept_bytes <= append.BUFFER_BYTES
+    assert run._lines._kept_bytes <= append.BUFFER_BYTES + append.CHUNK_BYTES
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
@@ -456,7 +471,7 @@ def test_a_write_that_hangs_never_delays_log_and_what_is_kept_is_bounded(
     for step in range(100_000):
         run.log(step, loss=1.0, grad_norm=1.0)
     assert run.dropped > 0
-    assert run._lines._kept_bytes <= append.BUFFER_BYTES
+    assert run._lines._kept_bytes <= append.BUFFER_BYTES + append.CHUNK_BYTES
     assert run.written == 0
     worker = run._lines._worker
     run.close()
@@ -497,7 +512,9 @@ for step in range(5000):
     assert steps(file) == list(range(5000))
 
 
-def test_file_systems_that_may_hang_are_known_by_the_mount_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_file_systems_that_may_hang_are_known_by_the_mount_table(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
@@ -506,7 +523,9 @@ def test_file_systems_that_may_hang_are_known_by_the_mount_table(monkeypatch: py
         "4 3 0:7 / /scratch/fast rw - xfs /dev/sdb rw\n"
     )
     real = open
-    monkeypatch.setattr("builtins.open", lambda path, *a, **k: real(table if path == "/proc/self/mountinfo" else path, *a, **k))
+    monkeypatch.setattr(
+        "builtins.open", lambda path, *a, **k: real(table if path == "/proc/self/mountinfo" else path, *a, **k)
+    )
     assert mounts.may_hang("/home/a b/run.jsonl")
     assert mounts.may_hang("/scratch/run.jsonl")
     assert not mounts.may_hang("/scratch/fast/run.jsonl")
@@ -559,7 +578,10 @@ def test_a_thousand_kills_lose_no_line_that_log_returned_from(file: Path) -> Non
 
 @pytest.mark.parametrize("end", ["", "sys.exit(3)", "1 / 0", "os._exit(0)", "os.kill(os.getpid(), 15)"])
 def test_however_the_process_ends_every_line_is_there(file: Path, end: str) -> None:
-    child(f"import os, sys, tuimon\nrun = tuimon.RunWriter(sys.argv[1])\nfor s in range(50): run.log(s, loss=1.0)\n{end}", file)
+    child(
+        f"import os, sys, tuimon\nrun = tuimon.RunWriter(sys.argv[1])\nfor s in range(50): run.log(s, loss=1.0)\n{end}",
+        file,
+    )
     assert steps(file) == list(range(50))
 
 
@@ -616,7 +638,9 @@ def test_the_trainings_result_is_bit_identical_with_and_without_the_writer(file:
 
     def train(run: tuimon.RunWriter | None) -> Any:
         torch.manual_seed(0)
-        net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Dropout(0.2), torch.nn.Linear(16, 1))
+        net = torch.nn.Sequential(
+            torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Dropout(0.2), torch.nn.Linear(16, 1)
+        )
         optimizer = torch.optim.Adam(net.parameters())
         for step in range(50):
             loss = net(torch.randn(32, 8)).square().mean()
@@ -640,7 +664,18 @@ def test_importing_tuimon_loads_the_standard_library_only_and_little_of_it() -> 
     done = child("import sys; before = set(sys.modules); import tuimon; print(*sorted(set(sys.modules) - before))")
     loaded = {name.partition(".")[0] for name in done.stdout.split()} - {"tuimon"}
     assert loaded <= set(sys.stdlib_module_names)
-    heavy = {"asyncio", "logging", "socket", "ssl", "subprocess", "multiprocessing", "ctypes", "pathlib", "tempfile", "email"}
+    heavy = {
+        "asyncio",
+        "logging",
+        "socket",
+        "ssl",
+        "subprocess",
+        "multiprocessing",
+        "ctypes",
+        "pathlib",
+        "tempfile",
+        "email",
+    }
     assert loaded & heavy == set()
 
 
@@ -652,5 +687,7 @@ def test_the_writer_works_copied_out_of_the_package(tmp_path: Path, place: str) 
     shutil.copy(ROOT / "tuimon" / "record.py", target)
     module = f"{place}.writer" if place else "writer"
     code = f"import {module} as w\nwith w.RunWriter('run.jsonl') as run: run.log(1, loss=float('nan'))"
-    subprocess.run([sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, '.')\n{code}"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, '.')\n{code}"], cwd=tmp_path, check=True
+    )
     assert lines(tmp_path / "run.jsonl")[1]["loss"] == "NaN"

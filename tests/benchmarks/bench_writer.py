@@ -37,7 +37,14 @@ def json_dumps_write_flush(place: Path) -> Iterator[Log]:
     with open(place / "plain.jsonl", "a", encoding="utf-8") as file:
 
         def log(step: int) -> None:
-            record = {"step": step, "time": time.time(), "loss": 2.3012, "val_loss": 2.41, "grad_norm": 1.02, "lr": 3e-4}
+            record = {
+                "step": step,
+                "time": time.time(),
+                "loss": 2.3012,
+                "val_loss": 2.41,
+                "grad_norm": 1.02,
+                "lr": 3e-4,
+            }
             file.write(json.dumps(record) + "\n")
             file.flush()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from .append import BUFFER_BYTES, CLOSE_SECONDS, RETRY_SECONDS, SLOW_SECONDS, Appender, tell
-from .encode import FARTHEST_STEP, FORMAT_VERSION, LINE_BYTES, NAME_LENGTH, Word, encode, key, plain, scalar, whole
+from .encode import FARTHEST_STEP, FORMAT_VERSION, LINE_BYTES, NAME_LENGTH, encode, key, plain, scalar, whole
 from .mounts import may_hang
 
 __all__ = ["BUFFER_BYTES", "CLOSE_SECONDS", "SLOW_SECONDS", "RunWriter"]
@@ -31,9 +31,9 @@ class RunWriter:
 
     What it promises:
 
-    - It never raises into the training, and prints at most one line about failed writes, one about skipped values and
-      one about lines lost in the end, all on stderr.
-    - Each record is one line of strict JSON, handed to the kernel by one write to a file opened for appending before
+    - It never raises into the training. On stderr it says once that writes fail, once that values are left out, and at
+      the end how many lines were lost.
+    - Each record is one line of strict JSON, handed to the kernel by one write to a file opened for appending, before
       `log` returns. Several threads, processes and ranks may write one file. A killed process loses at most the line
       in flight, and never leaves half a line in the middle.
     - While the file cannot be written (disk full, I/O error, directory gone, read-only, descriptor closed by somebody
@@ -41,14 +41,12 @@ class RunWriter:
       a second and at `close`; lines written to a file that was deleted meanwhile are written again to the new one.
     - Where a write can hang (a network file system, any unknown one, or after a write took `SLOW_SECONDS`) a thread
       writes from that same bounded buffer, so that `log` never waits for the file; a killed process then loses what is
-      in the buffer. `close` and the interpreter's exit wait at most `CLOSE_SECONDS`. On a local disk `log` waits for the
+    - Each record is one line of strict JSON, handed to the kernel by one write, to a file opened for appending, before
       kernel to take the line: a first write that stalls there stalls the training for as long.
     - A forked child opens the file anew; what the parent still has to write stays the parent's.
 
     Attributes:
-        written: lines in the file.
-        failed: attempts that failed.
-        dropped: lines that are lost.
+        path: the file, as an absolute path.
         skipped: values left out because they are no numbers.
     """
 
@@ -116,16 +114,16 @@ class RunWriter:
                 if value is None:
                     continue
                 text = keys.get(name) or self._key(name)
-                if type(value) is not float or value - value != 0.0:
-                    value = self._number(name, value)
-                    if value is None:
-                        continue
-                parts.append(text + repr(value) if text else self._skip(name, "the name is too long"))
+                if type(value) is float and value - value == 0.0:
+                    parts.append(text + repr(value) if text else self._skip(name, "the name is too long"))
+                else:
+                    parts.append(self._field(name, text, value))
             parts.append("}\n")
             line = "".join(parts).encode()
             if len(line) > LINE_BYTES or not -FARTHEST_STEP <= step <= FARTHEST_STEP:
-                raise ValueError("line too long, or step beyond 64 bits")
-            self._lines.add(line)
+                self._lines.lose(1, "a record is too long, or its step beyond 64 bits")
+            else:
+                self._lines.add(line)
         except Exception as error:  # noqa: BLE001 -- whatever is wrong, the training goes on
             self._lines.lose(1, f"a record could not be written: {type(error).__name__}")
 
@@ -145,20 +143,25 @@ class RunWriter:
 
     @property
     def written(self) -> int:
+        """Lines in the file, headers among them."""
         return self._lines.written
 
     @property
     def failed(self) -> int:
+        """Attempts to write that failed."""
         return self._lines.failed
 
     @property
     def dropped(self) -> int:
+        """Lines that are lost."""
         return self._lines.dropped
 
     def __enter__(self) -> RunWriter:  # noqa: PYI034 -- typing.Self is Python 3.11
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -172,17 +175,18 @@ class RunWriter:
             self._keys[name] = text
         return text
 
-    def _number(self, name: str, value: object) -> object:
-        """A value whose repr is strict JSON, or None when there is no number in `value`."""
+    def _field(self, name: str, text: str, value: object) -> str:
+        """What stands in the line for a value that is no finite float, which may be nothing."""
         try:
             number = scalar(value)
         except Exception:  # noqa: BLE001 -- .item() and __float__ of foreign types raise whatever they like
             number = None
         if number is None:
-            self._skip(name, f"its value ({type(value).__name__}) is no number")
-            return None
+            return self._skip(name, f"its value ({type(value).__name__}) is no number")
+        if not text:
+            return self._skip(name, "the name is too long")
         kept = plain(number)
-        return Word(kept) if isinstance(kept, str) else number
+        return f'{text}"{kept}"' if isinstance(kept, str) else text + repr(number)
 
     def _skip(self, name: str, why: str) -> str:
         """Counts a value left out, tells the first one; returns what stands in the line for it: nothing."""

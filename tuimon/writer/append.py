@@ -192,8 +192,6 @@ class Appender:
             count = os.write(self._fd, text)
             self._torn = text[count - 1 : count] != b"\n"
             done = max(0, text.count(b"\n", 0, count) - torn) if count < len(text) else len(lines)
-            if torn and not done:  # twice in a row: no way to get a line through now
-                raise OSError(errno.EIO, "short write")
         except OSError:
             self._torn = torn
             raise
@@ -203,6 +201,8 @@ class Appender:
             self.written += done
             self._unproven += lines[:done]
             self._unproven_bytes += len(text)
+        if torn and not done:  # twice in a row: no way to get a line through now
+            raise OSError(errno.EIO, "short write")
 
     def _take(self) -> list[bytes]:
         """The first kept lines, up to a chunk; none when a signal handler that logs has just written them."""
@@ -224,7 +224,7 @@ class Appender:
                 self._kept_bytes += sum(map(len, lines))
 
     def _is_ours(self) -> bool:
-        """Whether the descriptor is still our file: another part of the program may have closed and reused its number."""
+        """Whether the descriptor is still our file: other code may have closed it and reused its number."""
         try:
             status = os.fstat(self._fd)
         except OSError:

@@ -8,11 +8,11 @@ import operator
 from collections.abc import Mapping
 
 try:
-    from ..record import FORMAT_VERSION, plain
+    from ..record import FORMAT_VERSION, plain  # noqa: TID252 -- in a package of any name
 except ImportError:  # copied beside the training script
     from record import FORMAT_VERSION, plain  # type: ignore[import-not-found, no-redef]
 
-__all__ = ["FORMAT_VERSION", "Word", "encode", "key", "plain", "scalar", "whole"]
+__all__ = ["FORMAT_VERSION", "encode", "key", "plain", "scalar", "whole"]
 
 LINE_BYTES = 512 * 1024
 """Longer lines are dropped: half of what a reader takes, and far above any line of numbers."""
@@ -23,15 +23,6 @@ TEXT_LENGTH = 2000
 FARTHEST_STEP = 2**63 - 1
 
 _RESERVED = frozenset(("step", "time", "note", "tuimon"))
-
-
-class Word(str):
-    """A text whose repr is JSON."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f'"{self}"'
 
 
 def scalar(value: object) -> float | int | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 _LOCAL = frozenset(
-    ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs")
-    + ("tmpfs", "ramfs", "overlay", "devtmpfs", "hugetlbfs", "rootfs", "vfat", "exfat")
-)
+    ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "vfat", "exfat", "overlay",
+     "tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs")
+)  # fmt: skip
 
 
 def may_hang(path: str) -> bool:
