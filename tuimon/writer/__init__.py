@@ -41,8 +41,8 @@ class RunWriter:
       a second and at `close`; lines written to a file that was deleted meanwhile are written again to the new one.
     - Where a write can hang (a network file system, any unknown one, or after a write took `SLOW_SECONDS`) a thread
       writes from that same bounded buffer, so that `log` never waits for the file; a killed process then loses what is
-    - Each record is one line of strict JSON, handed to the kernel by one write, to a file opened for appending, before
-      kernel to take the line: a first write that stalls there stalls the training for as long.
+      in the buffer. `close` and the interpreter's exit wait at most `CLOSE_SECONDS`. On a local disk `log` waits for
+      the kernel to take the line: a first write that stalls there stalls the training for as long.
     - A forked child opens the file anew; what the parent still has to write stays the parent's.
 
     Attributes:
