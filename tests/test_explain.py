@@ -7,7 +7,9 @@ import pytest
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.catalogue.lessons import LESSONS
 from tuimon.cli import main
-from tuimon.commands.explain import explanation, nearest
+from tuimon.commands.explain import nearest
+from tuimon.explain import explanation
+from tuimon.signatures.finding import Finding
 
 
 @pytest.mark.parametrize("signature", BY_SIGNATURE)
@@ -41,3 +43,12 @@ def test_the_nearest_rows_begin_alike_or_are_spelt_alike() -> None:
     assert nearest("zero") == ["zero-gradient"]
     assert nearest("overfiting") == ["overfitting"]
     assert nearest("q") == []
+
+
+def test_the_numbers_of_a_run_come_first_and_are_sanitised() -> None:
+    row = BY_SIGNATURE["nan-forward"]
+    found = Finding("nan-forward", "nan", "failure", 412, 412, True, "loss \x1b[2Jnan", module="block.3", op="softmax")
+    lines = list(explanation(row, LESSONS["nan-forward"], 80, findings=[found], remarks=["about 0.1"]))
+    assert lines.index("IN THIS RUN") < lines.index("WHAT IS SEEN")
+    assert "  - since step 412: loss nan, in block.3 softmax" in lines
+    assert "  about 0.1" in lines

@@ -16,7 +16,7 @@ from tuimon.cli import main
 from tuimon.panels.ink import width_of
 from tuimon.panels.lab.bench import KNOBS, PAGES, Bench, pressed
 from tuimon.panels.lab.figure import figure
-from tuimon.panels.lab.plot import bins_of, joined, plotted
+from tuimon.panels.plot import bins_of, joined, plotted
 from tuimon.scale import Scale
 
 KEYS = sorted(

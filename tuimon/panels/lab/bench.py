@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tuimon.valley import limit
 
@@ -80,7 +80,8 @@ def _times(name: str, factor: float, low: float, high: float) -> Turn:
     def turn(bench: Bench) -> Bench:
         # Three digits, so that as many presses back lead back.
         value = float(f"{getattr(bench, name) * factor:.3g}")
-        return replace(bench, **{name: min(max(value, low), high)})
+        turned: dict[str, Any] = {name: min(max(value, low), high)}
+        return replace(bench, **turned)
 
     return turn
 

@@ -9,7 +9,7 @@ from tuimon.formulas import through_layers
 from tuimon.numerals import value_text
 from tuimon.panels.ink import Line, Span, wrap
 from tuimon.panels.lab.bench import KNOBS, PAGES, Bench
-from tuimon.panels.lab.plot import bins_of, plotted
+from tuimon.panels.plot import bins_of, plotted
 from tuimon.scale import Scale
 from tuimon.store import Bin
 from tuimon.valley import limit, losses, multiplier, regime, softening, walk, warmup

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tuimon.braille import ASCII, BRAILLE, draw
 from tuimon.numerals import value_text
@@ -36,10 +36,17 @@ def plotted(
     *,
     behind: Sequence[Bin] = (),
     points: Sequence[Bin] = (),
+    lines: Mapping[int, str] | None = None,
 ) -> list[str]:
     """`rows` lines of `width` cells: the curve over the whole width, the ends of its axis at the left.
 
     More slices than dots are joined, so that none is left out.
+
+    Args:
+        curve, scale, behind, points: as `draw` takes them.
+        width, rows: cells of the whole picture.
+        ascii_only: no character beyond ASCII.
+        lines: index into `curve` -> ink of a vertical line there.
     """
     if rows < 1 or width <= GUTTER:
         return [""] * max(rows, 0)
@@ -55,6 +62,7 @@ def plotted(
         stride=stride,
         behind=(joined(behind, group),) if behind else (),
         points=points,
+        lines={index // group * stride // 2: ink for index, ink in (lines or {}).items()},
         glyphs=ASCII if ascii_only else BRAILLE,
     )
     labels = [value_text(scale.high, 3), *[""] * (rows - 2), value_text(scale.low, 3)][:rows]

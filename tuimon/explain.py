@@ -1,0 +1,86 @@
+"""One row of the table in full, as lines: what `tuimon explain` prints and the screen shows."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from tuimon.catalogue import BY_SIGNATURE, Row
+from tuimon.catalogue.lesson import ALWAYS, Lesson
+from tuimon.plain import plain_text
+from tuimon.signatures.finding import Finding
+
+_INDENT = "  "
+
+
+def explanation(
+    row: Row,
+    lesson: Lesson,
+    width: int,
+    *,
+    picture: Sequence[str] = (),
+    findings: Sequence[Finding] = (),
+    remarks: Sequence[str] = (),
+) -> Iterator[str]:
+    """The row as lines of at most `width` columns; lines of code may be longer, so that they can be pasted.
+
+    Args:
+        row: the row of the table.
+        lesson: why it happens.
+        width: columns, at least 40.
+        picture: lines of the drawn curve.
+        findings: of a run, that lit this row; their numbers come first.
+        remarks: what else can be said in numbers about that run.
+    """
+    yield f"{row.signature} ({row.family}, {row.severity})"
+    if findings:
+        yield from _section("in this run", [*(_told(finding) for finding in findings), *remarks], width)
+    yield from _section("what is seen", [row.symptom], width)
+    yield from picture
+    yield from _section("why it happens", [lesson.why], width)
+    yield from (_INDENT * 2 + line for line in (lesson.formula,) if line)
+    yield from _filled([lesson.example] if lesson.example else [], width)
+    yield from _section("what separates it", [row.separator, *_neighbours(row), *_needed(row)], width)
+    if row.checks:
+        yield from _section("causes, likeliest first", [f"- {cause}" for cause in row.causes], width)
+        yield from _section("check, in this order, before anything is changed", [], width)
+        for number, check in enumerate(row.checks, 1):
+            yield from _filled([f"{number}. {check.look}"], width, hang=3)
+            yield from (_INDENT * 4 + line for line in (check.code,) if line)
+            yield from _filled([check.expect], width, _INDENT + "   ")
+        yield from _section("then", [row.fix], width)
+    pitfalls = [*lesson.pitfalls, *(ALWAYS if row.severity == "failure" else ())]
+    if pitfalls:
+        yield from _section("pitfalls", [f"- {pitfall}" for pitfall in pitfalls], width)
+
+
+def _told(finding: Finding) -> str:
+    where = f", in {finding.module} {finding.op}".rstrip() if finding.module or finding.op else ""
+    over = "" if finding.active else ", over now"
+    return plain_text(f"- since step {finding.onset_step}{over}: {finding.evidence}{where}", 400)
+
+
+def _neighbours(row: Row) -> Iterator[str]:
+    if row.confused_with:
+        yield "Its neighbours:"
+    for signature in row.confused_with:
+        yield f"- {signature}: {BY_SIGNATURE[signature].separator}"
+
+
+def _needed(row: Row) -> Iterator[str]:
+    if row.needs:
+        yield f"Needs {', '.join(row.needs)}; known {row.known_at}."
+
+
+def _section(title: str, texts: list[str], width: int) -> Iterator[str]:
+    yield ""
+    yield title.upper()
+    yield from _filled(texts, width)
+
+
+def _filled(texts: list[str], width: int, indent: str = _INDENT, hang: int = 0) -> Iterator[str]:
+    for text in texts:
+        deeper = indent + " " * (2 if text.startswith("- ") else hang)
+        yield from textwrap.wrap(
+            text, width, initial_indent=indent, subsequent_indent=deeper, break_long_words=False, break_on_hyphens=False
+        )
