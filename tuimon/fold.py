@@ -160,7 +160,7 @@ class Fold:
                 if row is not None and row > 0:
                     return self._show(start, start + row, steps, times, columns)
                 if row == 0:
-                    course.lr_jump()
+                    course.lr_jump(part["lr"][0] or 0.0)
                     later = self._lr_jump(part["lr"], 1)
                     if later is not None:
                         return self._show(start, start + later, steps, times, columns)

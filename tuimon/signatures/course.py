@@ -25,6 +25,9 @@ FROZEN = 64
 LR_RISE = 1.5
 """Rise of the learning rate within one record that counts as a jump: warm-ups rise less once the loss is armed."""
 
+EXCLUDED = 16
+"""Excursions that are kept out of the baselines at a time: more of them within 64 points are the norm."""
+
 SMOOTHED = 0.5
 """Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives about -0.5."""
 
@@ -45,7 +48,8 @@ class Course:
         level: median and scale of the last 64 losses as of the last renewal, excursions left out; None before 32.
         log_gn: the same for the natural logarithm of grad_norm.
         count, best, origin: as of the last renewal: finite losses, the least one, the median of the first five.
-        quiet_until: before this record index, a change of level is the resume's or the schedule's.
+        quiet_until: before this record index, a change of level may be the resume's or the schedule's.
+        lr_before: the learning rate before its last jump; `lr_unknown`: it went where it had never been.
         smooth: the loss is a running mean.
         mixed: the loss keeps changing its sign.
         outline: the whole run in blocks, as of the last renewal.
@@ -75,7 +79,9 @@ class Course:
         self._least = math.inf
         self._seen = 0
         self._signs = 0
-        self._excluded: tuple[int, int | None] | None = None
+        self._excluded: deque[tuple[int, float]] = deque(maxlen=EXCLUDED)
+        self.lr_before: float | None = None
+        self.lr_unknown = False
         self.outline = Outline()
         self.logged: set[str] = set()
         self._new_losses: list[float] = []
@@ -96,7 +102,9 @@ class Course:
 
     def exclude(self, first: int, last: int | None) -> None:
         """Keeps steps `first` to `last` (None: until further notice) out of the baselines: an excursion is no norm."""
-        self._excluded = (first, last)
+        if self._excluded and self._excluded[-1][0] == first:
+            self._excluded.pop()
+        self._excluded.append((first, math.inf if last is None else last))
 
     def learn(self, stretch: Stretch) -> None:
         """Takes in a stretch, after the detectors have compared it with what came before."""
@@ -157,18 +165,23 @@ class Course:
             self.log_gn = level_of(logs)
 
     def _calm(self, values: deque[float], steps: deque[int]) -> list[float]:
-        """The recent values outside the excursion."""
-        if self._excluded is None:
+        """The recent values outside the excursions."""
+        while self._excluded and steps and steps[0] > self._excluded[0][1]:
+            self._excluded.popleft()
+        if not self._excluded:
             return list(values)
-        first, last = self._excluded
-        if last is not None and steps and steps[0] > last:
-            self._excluded = None
-            return list(values)
-        end = math.inf if last is None else last
-        return [value for value, step in zip(values, steps, strict=True) if not first <= step <= end]
+        ranges = tuple(self._excluded)
+        return [
+            value
+            for value, step in zip(values, steps, strict=True)
+            if not any(first <= step <= last for first, last in ranges)
+        ]
 
-    def lr_jump(self) -> None:
-        """The next record's learning rate is far above the last one's."""
+    def lr_jump(self, lr: float) -> None:
+        """The next record's learning rate, `lr`, is far above the last one's."""
+        if self.records >= self.quiet_until or self.lr_before is None:
+            self.lr_before = self.lr
+        self.lr_unknown = lr > LR_RISE * max(self.lr_peak, 0.0)
         self.quiet_until = max(self.quiet_until, self.records + FROZEN)
 
     def restart(self, step: int | None = None) -> None:
@@ -184,7 +197,8 @@ class Course:
         self.loss_steps.clear()
         self.gns.clear()
         self.gn_steps.clear()
-        self.level = self.log_gn = self.lr = self._excluded = None
+        self.level = self.log_gn = self.lr = self.lr_before = None
+        self._excluded.clear()
         self.quiet_until = self.records + FROZEN
 
     def declare(self, meta: Mapping[str, object]) -> None:

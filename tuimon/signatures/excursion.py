@@ -1,0 +1,158 @@
+"""One departure of the loss from its level, and what it turns out to be."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+from tuimon.signatures.course import LR_RISE
+from tuimon.signatures.finding import Finding, Severity
+from tuimon.signatures.growth import FAR, NEAR, short
+from tuimon.stats import Level, median
+
+CONFIRM = 6
+"""Records in a row far above the level before it is a divergence: a spike from one rare batch is over by then."""
+
+SHARE = 0.25
+"""Share of the progress made that must be lost again; a smaller step up is noise of the data, not of the optimizer."""
+
+OPEN_LONG = 200
+"""Records after which a spike that has not come back is not expected to."""
+
+SETTLED = 20
+"""Records within which the gradient norm of a harmless change of data is ordinary again."""
+
+CLIMB = 0.25
+"""Further rise, as a share of the first one, that makes a climb of it: a step up in the data stays where it is."""
+
+ORDINARY_FOLD = 3.0
+"""Gradient norms within this factor of their level are ordinary: a new mix of data changes them by less than that."""
+
+HALF = 0.5
+"""Share of the progress that a step up must cost to count as a failure: less is a change of data to look at."""
+
+
+@dataclass(slots=True)
+class Excursion:
+    """A loss that has left its level.
+
+    Attributes:
+        onset, before: the step at which it left, and the loss before that.
+        level, log_gn: the baselines it left.
+        origin, progress: where the run started, and how far it had come.
+        lr_before, lr: learning rates before and at the onset, None where not logged.
+        scheduled: a learning rate known from earlier in the run has just come back (a restart).
+    """
+
+    onset: int
+    before: float
+    level: Level
+    log_gn: Level | None
+    origin: float
+    progress: float
+    lr_before: float | None
+    lr: float | None
+    scheduled: bool
+    start: list[float] = field(default_factory=list)
+    gns: list[float] = field(default_factory=list)
+    recent: deque[float] = field(default_factory=lambda: deque(maxlen=5))
+    far: int = 0
+    near: int = 0
+    length: int = 0
+    peak: float = -math.inf
+    peak_step: int = 0
+    peak_gn: float = 0.0
+    confirmed: int | None = None
+    kind: str = ""
+    detected: int = 0
+    second: int = 0
+
+    @property
+    def rise(self) -> float:
+        """How far above its level the loss got at first, in units of loss."""
+        return median(self.start) - self.level.middle if self.start else 0.0
+
+    def take(self, step: int, loss: float, gn: float | None) -> bool:
+        """Takes in a record; True when the loss is back at its level."""
+        self.length += 1
+        self.recent.append(loss)
+        if len(self.start) < 5:
+            self.start.append(loss)
+        if gn is not None and len(self.gns) < SETTLED:
+            self.gns.append(gn)
+            self.peak_gn = max(self.peak_gn, gn)
+        if loss > self.peak:
+            self.peak, self.peak_step = loss, step
+        z = self.level.z(loss)
+        self.near = self.near + 1 if z <= NEAR else 0
+        lost = loss - self.level.middle
+        self.far = self.far + 1 if z > FAR and lost > SHARE * self.progress else 0
+        worse = len(self.recent) == 5 and median(self.recent) > self.origin + max(
+            FAR * self.level.sigma, SHARE * self.progress
+        )
+        if self.confirmed is None and ((self.far >= CONFIRM and not self.scheduled) or worse):
+            self.confirmed = step
+        if self.length in (SETTLED, OPEN_LONG) or step == self.confirmed:
+            self._name(step)
+        return self.near >= 2
+
+    @property
+    def _climbs(self) -> bool:
+        """The loss goes on rising after its first rise."""
+        return median(self.recent) - self.level.middle > (1 + CLIMB) * self.rise
+
+    @property
+    def _raised(self) -> bool:
+        """The learning rate had just risen."""
+        return self.lr is not None and self.lr_before is not None and self.lr > LR_RISE * self.lr_before
+
+    @property
+    def _gn_ordinary(self) -> bool:
+        """The gradient norm is logged, and within a small factor of its level again."""
+        if self.log_gn is None or not self.gns:
+            return False
+        ratio = median(self.gns[-CONFIRM:]) / math.exp(self.log_gn.middle)
+        return 1 / ORDINARY_FOLD < ratio < ORDINARY_FOLD
+
+    def _name(self, step: int) -> None:
+        """Which row it is, from what is known at this length."""
+        if self.confirmed is None and (self.length < OPEN_LONG or self.scheduled):
+            return
+        kind = self.kind or "lr-too-high"
+        if self._climbs or self._raised:
+            kind = "lr-too-high"
+        elif self.length >= OPEN_LONG:
+            kind = "unrecovered-spike" if kind != "level-jump" else kind
+        elif self.length >= SETTLED and self._gn_ordinary:
+            kind = "level-jump"
+        if kind != self.kind:
+            self.kind, self.detected = kind, step
+
+    def told(self, ended: int | None) -> Finding | None:
+        """The finding as it stands, `ended` at that step or not yet; None for what a schedule explains."""
+        sigmas = short((self.peak - self.level.middle) / self.level.sigma)
+        why = f"loss {short(self.before)} -> {short(self.peak)} over steps {self.onset}-{self.peak_step}, {sigmas} sigma"
+        if self.peak_gn and self.log_gn is not None:
+            why += f", grad_norm {short(math.exp(self.log_gn.middle))} -> {short(self.peak_gn)}"
+        if self._raised and self.lr is not None and self.lr_before is not None:
+            why += f", lr {short(self.lr_before)} -> {short(self.lr)}"
+        elif self.lr is not None:
+            why += f", lr {short(self.lr)}"
+        missing = "" if self.log_gn is not None else "log grad_norm to tell a divergence from a change of data"
+        if ended is not None and (not self.kind or self.length < OPEN_LONG):
+            return self._spike(why + f", back at {ended}", ended)
+        if not self.kind:
+            return self._spike(why, None)
+        severity: Severity = "failure"
+        if self.kind == "level-jump":
+            lost = median(self.recent) - self.level.middle
+            severity = "failure" if lost > HALF * self.progress else "warning"
+        return Finding(
+            self.kind, "divergence", severity, self.onset, self.detected, ended is None, why, ended, missing=missing
+        )
+
+    def _spike(self, why: str, ended: int | None) -> Finding | None:
+        if self.scheduled:
+            return None
+        return Finding("loss-spike", "spike", "warning", self.onset, self.second, ended is None, why, ended)
