@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
+import threading
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tuimon import demo
 from tuimon.catalogue import BY_SIGNATURE
+from tuimon.cli import main
+from tuimon.commands import demo as command
+from tuimon.commands.demo import SHORT_LIST
+from tuimon.demo.script import Player
 from tuimon.monitor import Monitor, Snapshot
 from tuimon.sources.opening import open_source
 
@@ -103,3 +112,93 @@ def test_healthy_runs_light_neither_failure_nor_warning(name: str, folder: Path)
     snapshot = watched(name, folder)
     assert [f for f in snapshot.findings if f.severity != "note"] == []
     assert snapshot.verdict == "healthy"
+
+
+# The command
+
+
+def test_what_is_written_carries_even_times(tmp_path: Path) -> None:
+    demo.write(demo.RUNS["healthy-rl-critic"], tmp_path / "run.jsonl")
+    times = [json.loads(line)["time"] for line in (tmp_path / "run.jsonl").read_text().splitlines()[1:]]
+    assert {round(b - a, 3) for a, b in pairwise(times)} == {demo.SECONDS_PER_STEP}
+
+
+def test_the_calm_part_stands_in_the_file_before_the_rest_is_played(tmp_path: Path) -> None:
+    run = demo.RUNS["resumed"]
+    player = Player(run, tmp_path / "run.jsonl", speed=1000.0)
+    before = (tmp_path / "run.jsonl").read_text().splitlines()
+    assert len(before) == 1 + run.calm
+    times = [json.loads(line)["time"] for line in before[1:]]
+    assert times == sorted(times)
+    player.play()
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "step" in line] == [int(row["step"]) for row in demo.records(run)]
+    assert sum("tuimon" in line for line in lines) == 2, "the resumed process writes a header of its own"
+
+
+def test_a_player_that_is_stopped_writes_no_more(tmp_path: Path) -> None:
+    player = Player(demo.RUNS["healthy"], tmp_path / "run.jsonl", speed=0.01)
+    player.stop()
+    player.play()
+    assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 1 + demo.RUNS["healthy"].calm
+
+
+def test_the_list_names_every_run_and_the_short_list_only_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(demo.RUNS)
+    assert set(SHORT_LIST) <= set(demo.RUNS)
+
+
+def test_an_unknown_name_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "nan-foward\x1b[31m"]) == 2
+    said = capsys.readouterr().err
+    assert "nan-forward?" in said
+    assert "\x1b" not in said
+
+
+def test_write_makes_a_file_and_never_adds_to_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.jsonl"
+    assert main(["demo", "loss-spike", "--write", str(path)]) == 0
+    size = path.stat().st_size
+    assert main(["demo", "loss-spike", "--write", str(path)]) == 2
+    assert main(["demo", "loss-spike", "--write", str(tmp_path / "no" / "run.jsonl")]) == 2
+    assert path.stat().st_size == size
+    assert "file exists" in capsys.readouterr().err
+
+
+def test_without_a_terminal_it_prints_what_diagnose_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    assert "nan-forward since step 612" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("answer", "name"), [("2\n", SHORT_LIST[1]), ("\n", SHORT_LIST[0]), ("healthy\n", "healthy")])
+def test_the_short_list_takes_a_number_a_name_or_nothing(
+    answer: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "answer").write_text(answer)
+    with open(tmp_path / "answer", encoding="utf-8") as typed:
+        monkeypatch.setattr("sys.stdin", typed)
+        assert command._choose(demo.RUNS) == name
+
+
+def test_the_screen_watches_a_real_file_that_is_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Path] = []
+    fake = ModuleType("tuimon.commands.watch")
+
+    def configure(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file")
+
+    def run(args: argparse.Namespace) -> int:
+        path = Path(args.file)
+        seen.append(path)
+        assert len(path.read_text().splitlines()) > demo.RUNS["lr-too-high"].calm
+        raise KeyboardInterrupt
+
+    fake.configure, fake.run = configure, run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tuimon.commands.watch", fake)
+    monkeypatch.setattr("tuimon.commands.watch", fake, raising=False)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert main(["demo", "lr-too-high"]) == 130
+    assert not seen[0].parent.exists()
+    assert "tuimon-demo" not in {thread.name for thread in threading.enumerate()}

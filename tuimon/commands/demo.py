@@ -1,0 +1,156 @@
+"""`tuimon demo`: watch a run that fails on purpose, written by the real writer into a real file."""
+
+from __future__ import annotations
+
+import argparse
+import select
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuimon.plain import plain_text
+
+if TYPE_CHECKING:
+    from tuimon.demo import DemoRun
+
+EXIT_DONE, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
+CHOICE_SECONDS = 8.0
+"""How long the short list waits for an answer before the first of it begins."""
+SHORT_LIST = (
+    "nan-forward",
+    "nan-after-growth",
+    "lr-too-high",
+    "loss-spike",
+    "exploding-gradient",
+    "overfitting",
+    "uniform-prediction",
+    "healthy-warmup-hump",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="which run; without it, choose from a short list")
+    parser.add_argument("--list", action="store_true", help="list the runs and what each of them shows")
+    parser.add_argument("--speed", metavar="X", type=_speed, default=1.0, help="times 20 steps a second (default: 1)")
+    parser.add_argument("--write", metavar="FILE", help="write the whole run into FILE at once, without a screen")
+    parser.add_argument("--once", action="store_true", help="no screen: print what `tuimon diagnose` says of the run")
+
+
+def _speed(text: str) -> float:
+    speed = float(text)
+    if not 0.01 <= speed <= 1000.0:
+        raise argparse.ArgumentTypeError("must lie between 0.01 and 1000")
+    return speed
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shows, lists or writes a run.
+
+    Returns:
+        0 done (also where the run shown has failed: it was meant to); 2 no such run, or the file cannot be written.
+    """
+    from tuimon.demo import RUNS
+
+    try:
+        if args.list:
+            print(listing(RUNS))
+            return EXIT_DONE
+        terminal = sys.stdin.isatty() and sys.stdout.isatty() and not args.once
+        name = args.name or (_choose(RUNS) if terminal and not args.write else SHORT_LIST[0])
+        if name not in RUNS:
+            near = "".join(f"; {match}?" for match in get_close_matches(name, RUNS, 1, 0.4))
+            print(
+                f"tuimon: no demo run is called {plain_text(name, 40)}{near} (--list shows them all)", file=sys.stderr
+            )
+            return EXIT_USAGE
+        if args.write:
+            return _write(RUNS[name], Path(args.write))
+        return _watch(RUNS[name], args.speed) if terminal else _diagnose(RUNS[name])
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def listing(runs: dict[str, DemoRun]) -> str:
+    """One line per run: its name, the row it lights, what happens."""
+    wide = max(map(len, runs))
+    lines = []
+    for name, each in runs.items():
+        row = "" if each.signature in {"", name} else f" (lights {each.signature})"
+        lines.append(f"{name:{wide}}  {each.story}{row}")
+    return "\n".join(lines)
+
+
+def _choose(runs: dict[str, DemoRun]) -> str:
+    """Asks on the terminal; nothing said within a few seconds means the first of the list."""
+    print("Runs that fail on purpose (tuimon demo --list shows all", len(runs), "of them):\n")
+    for number, name in enumerate(SHORT_LIST, 1):
+        print(f"  {number}  {name:22}{runs[name].story}")
+    print(
+        f"\nNumber or name, Enter for {SHORT_LIST[0]} (begins by itself in {CHOICE_SECONDS:.0f} s): ",
+        end="",
+        flush=True,
+    )
+    ready, _, _ = select.select([sys.stdin], [], [], CHOICE_SECONDS)
+    answer = sys.stdin.readline().strip() if ready else ""
+    if not ready:
+        print()
+    if answer.isdecimal() and 1 <= int(answer) <= len(SHORT_LIST):
+        return SHORT_LIST[int(answer) - 1]
+    return answer or SHORT_LIST[0]
+
+
+def _write(chosen: DemoRun, path: Path) -> int:
+    """Writes a whole run into a new file; an existing log is not the demo's to add to."""
+    from tuimon.demo import write
+
+    shown = plain_text(path)
+    try:
+        path.touch(exist_ok=False)
+    except OSError as error:
+        print(f"tuimon: {shown}: {(error.strerror or 'cannot be written').lower()}", file=sys.stderr)
+        return EXIT_USAGE
+    print(f"{write(chosen, path):,} records in {shown} ({chosen.story})")
+    return EXIT_DONE
+
+
+def _diagnose(chosen: DemoRun) -> int:
+    """What `diagnose` says of the run, for where there is no terminal."""
+    from tuimon.commands import diagnose
+    from tuimon.demo import write
+
+    with tempfile.TemporaryDirectory(prefix="tuimon-demo-") as place:
+        path = Path(place) / f"{chosen.name}.jsonl"
+        write(chosen, path)
+        print(diagnose.examine(str(path)).text(), end="")
+    return EXIT_DONE
+
+
+def _watch(chosen: DemoRun, speed: float) -> int:
+    """The screen on a file that grows; the file goes away with it."""
+    from tuimon.commands import watch
+    from tuimon.demo.script import Player
+
+    with tempfile.TemporaryDirectory(prefix="tuimon-demo-") as place:
+        path = Path(place) / f"{chosen.name}.jsonl"
+        player = Player(chosen, path, speed)
+        writing = threading.Thread(target=player.play, name="tuimon-demo", daemon=True)
+        writing.start()
+        try:
+            watch.run(_watch_arguments(watch.configure, path))
+        finally:
+            player.stop()
+            writing.join()
+    return EXIT_DONE
+
+
+def _watch_arguments(configure_watch: Callable[[argparse.ArgumentParser], None], path: Path) -> argparse.Namespace:
+    """What `tuimon watch PATH` would run with."""
+    parser = argparse.ArgumentParser()
+    configure_watch(parser)
+    return parser.parse_args([str(path)])
