@@ -122,7 +122,7 @@ class Columns:
         steps = self.steps.assign(values, self._measured(values, count))
         times: Sequence[float | None] = [None] * count
         if self.time is not None and self.time in values:
-            times = [unix_time(value) for value in values[self.time]]
+            times = _unix_times(values[self.time])
         kept = self._kept(values)
         if None in steps:
             keep = [step is not None for step in steps]
@@ -266,6 +266,12 @@ def unix_time(value: float | None) -> float | None:
         if _EARLIEST < value / unit < _LATEST:
             return value / unit
     return None
+
+
+def _unix_times(column: Column) -> Column:
+    if None not in column and _EARLIEST < min(column) and max(column) < _LATEST:  # type: ignore[type-var,operator]
+        return column
+    return [unix_time(value) for value in column]
 
 
 def _roots(column: Column) -> Column:

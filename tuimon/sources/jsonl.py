@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -37,11 +38,13 @@ class Layout:
         rename = {f"f{i}": name for i, name in enumerate(names)}
         struct = msgspec.defstruct("Row", fields, forbid_unknown_fields=True, gc=False, rename=rename)
         self._decoder = msgspec.json.Decoder(struct)
+        self._slots = attrgetter(*(name for name, *_ in fields), *(() if len(fields) > 1 else ("__class__",)))
 
-    def decode(self, text: bytes) -> tuple[dict[str, list[object]], int]:
+    def decode(self, text: bytes) -> tuple[dict[str, Sequence[object]], int]:
         """Columns and number of records. Raises msgspec.MsgspecError for anything unusual in the chunk."""
         rows: list[Any] = self._decoder.decode_lines(text)
-        return {name: [getattr(row, f"f{i}") for row in rows] for i, name in enumerate(self.names)}, len(rows)
+        columns = zip(*map(self._slots, rows), strict=True)
+        return dict(zip(self.names, columns, strict=False)), len(rows)
 
 
 class JsonLines(LineSource):
@@ -58,13 +61,12 @@ class JsonLines(LineSource):
     def parse(self, chunk: Chunk) -> Parsed:
         """See `LineSource.parse`."""
         if self._layout is not None:
-            for text in (chunk.text, loose.quoted(chunk.text)):
-                if text is not None:
-                    try:
-                        columns, count = self._layout.decode(text)
-                    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-                        continue
-                    return Parsed(columns, count)
+            for text in _attempts(chunk.text):
+                try:
+                    columns, count = self._layout.decode(text)
+                except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                    continue
+                return Parsed(columns, count)
         return self._by_rows(chunk)
 
     def _by_rows(self, chunk: Chunk) -> Parsed:
@@ -113,17 +115,28 @@ class JsonLines(LineSource):
         if "note" in names or not 0 < len(names) <= MOST_METRICS:
             return
         if self._layout is None or tuple(names) != self._layout.names:
-            self._layout = Layout(tuple(names))
             self._layouts += 1
+            try:
+                self._layout = Layout(tuple(names))
+            except ValueError:
+                # A key with quotes or control characters cannot name a slot.
+                self._layouts = _LAYOUTS
+
+
+def _attempts(text: bytes) -> Iterator[bytes]:
+    """`text` as it is, then with bare NaN as strings, if there are such."""
+    yield text
+    changed = loose.quoted(text)
+    if changed is not None:
+        yield changed
 
 
 def _decode_together(text: bytes) -> list[Row] | None:
     """All lines at once, None if any of them is not a JSON object."""
-    for attempt in (text, loose.quoted(text)):
-        if attempt is not None:
-            try:
-                rows = _untyped.decode_lines(attempt)
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-                continue
-            return rows if all(type(row) is dict for row in rows) else None
+    for attempt in _attempts(text):
+        try:
+            rows = _untyped.decode_lines(attempt)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            continue
+        return rows if all(type(row) is dict for row in rows) else None
     return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from typing import Any, Generic, TypeVar
 
 from tuimon.record import BadLine, Batch, Mark
 from tuimon.sources.columns import Columns
 from tuimon.sources.describing import describe
 
 Row = Mapping[str, object]
+Item = TypeVar("Item")
 
 AT_ONCE = 2000
 """Records of one batch: some milliseconds of work, so that the screen can draw in between."""
@@ -40,8 +41,8 @@ def in_columns(rows: Iterable[Row], found: Columns | None = None) -> dict[str, l
     return {name: [row.get(name) for row in plain] for name in names if found is None or not found.ignores(name)}
 
 
-class RowSource:
-    """A source that is brought whole rows. A subclass fills `waiting` in `look`, which `read` calls first.
+class RowSource(Generic[Item]):
+    """A source of whole rows (mappings, or what a subclass makes columns of). A subclass fills `waiting` in `look`, which `read` calls first.
 
     Attributes:
         waiting: rows that are not handed out yet.
@@ -60,11 +61,11 @@ class RowSource:
     def __init__(self, path: str, *, roles: Mapping[str, str] | None = None, step: str | None = None) -> None:
         self.path = path
         self.columns = Columns(roles, step)
-        self.waiting: list[Row] = []
+        self.waiting: list[Item] = []
         self.bad: list[BadLine] = []
         self.restarted = False
         self.offset = self.size = 0
-        self._learned = False
+        self._learned = self._more = False
 
     @property
     def roles(self) -> Mapping[str, str]:
@@ -77,10 +78,9 @@ class RowSource:
 
     def read(self, limit: int = 64 * 1024) -> Batch:
         """See `Source.read`."""
-        more = False
         if not self.waiting:
-            more = self.look(limit)
-        return self._batch(more)
+            self._more = self.look(limit)
+        return self._batch()
 
     def finish(self) -> Batch:
         """See `Source.finish`."""
@@ -93,14 +93,18 @@ class RowSource:
     def close(self) -> None:
         """See `Source.close`."""
 
-    def learn(self, rows: Sequence[Row]) -> None:
+    def in_columns(self, rows: Sequence[Any]) -> Mapping[str, Sequence[object]]:
+        """Columns of rows; rows are mappings of names to values unless a subclass says otherwise."""
+        return in_columns(rows, self.columns)
+
+    def learn(self, rows: Sequence[Item]) -> None:
         """Chooses roles from the first rows there are, once."""
         if rows and not self._learned:
             self._learned = True
-            head = list(islice(rows, LEARNED))
-            self.columns.learn(in_columns(head), len(head))
+            head = rows[:LEARNED]
+            self.columns.learn(self.in_columns(head), len(head))
 
-    def _batch(self, more: bool) -> Batch:
+    def _batch(self) -> Batch:
         if self.restarted:
             self.columns.restart()
             self._learned = False
@@ -109,11 +113,11 @@ class RowSource:
         marks = [Mark(0, "restart", {})] if self.restarted else []
         bad, self.bad, self.restarted = self.bad, [], False
         return self.columns.batch(
-            in_columns(rows, self.columns),
+            self.in_columns(rows),
             len(rows),
             marks=marks,
             bad_lines=bad,
-            more=more or bool(self.waiting),
+            more=self._more or bool(self.waiting),
             offset=self.offset,
             size=self.size,
         )

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import cast
 
 from tuimon.sources.names import is_epoch, rank_step, words
 
@@ -120,7 +121,7 @@ class Steps:
         column = columns.get(self.name or "", [None] * len(measured))
         if start:
             column = column[start:]
-        values = column if set(map(type, column)) == {int} else [whole(value) for value in column]
+        values = _wholes(column)
         if self.epoch is None:
             self.epoch = next((name for name in columns if is_epoch(name)), None)
         if self.epoch is not None and self.epoch in columns and " ".join(words(self.name or "")) in _PER_EPOCH:
@@ -128,10 +129,10 @@ class Steps:
         return self._carry(values, measured, columns, start)
 
     def _carry(
-        self, values: Sequence[float | None], measured: Sequence[bool], columns: Mapping[str, Column], start: int
+        self, values: Sequence[int | None], measured: Sequence[bool], columns: Mapping[str, Column], start: int
     ) -> list[int | None]:
         """`values`, where a measured record without a step belongs to the step before."""
-        result: list[int | None] = list(values)  # type: ignore[arg-type]
+        result: list[int | None] = list(values)
         if None in result:
             last = self.last
             for i, value in enumerate(result):
@@ -144,13 +145,17 @@ class Steps:
         self._note(result)
         return result
 
-    def _across_epochs(self, values: Sequence[float | None], epochs: Column) -> list[int | None]:
+    def _across_epochs(self, values: Sequence[int | None], epochs: Column) -> list[int | None]:
+        if not self._base and values and _rising(values, self._raw):
+            self._raw = int(values[-1] or 0)
+            self._in_epoch = next((epoch for epoch in reversed(epochs) if epoch is not None), self._in_epoch)
+            return list(values)
         result: list[int | None] = []
         for value, epoch in zip(values, epochs, strict=True):
             if value is None:
                 result.append(None)
                 continue
-            raw = int(value)
+            raw = value
             if epoch is not None and epoch != self._in_epoch:
                 if epoch > self._in_epoch and raw < self._raw:
                     self._base += self._raw
@@ -167,7 +172,7 @@ class Steps:
         """Steps of the records up to `stop`, from the epoch or the number of the record."""
         epochs = columns.get(self.epoch or "", [None] * stop)[:stop]
         if self.kind == "epoch":
-            return self._carry([whole(value) for value in epochs], measured, columns, 0)
+            return self._carry(_wholes(epochs), measured, columns, 0)
         result: list[int | None] = []
         for epoch, counts in zip(epochs, measured, strict=False):
             result.append(self._number(epoch) if counts else None)
@@ -213,6 +218,26 @@ def whole(value: float | None) -> int | None:
     if value is None or not -_LARGEST < value < _LARGEST:
         return None
     return int(value)
+
+
+def _wholes(column: Column) -> list[int | None]:
+    """`whole` of each value; at once where all are usual numbers."""
+    if column and None not in column and -_LARGEST < min(column) and max(column) < _LARGEST:  # type: ignore[type-var,operator]
+        try:
+            return list(map(int, column))  # type: ignore[arg-type]
+        except (ValueError, OverflowError):
+            # A NaN hides from min and max.
+            pass
+    return [whole(value) for value in column]
+
+
+def _rising(values: Sequence[int | None], least: int) -> bool:
+    """Whether every value is there and none is less than the one before."""
+    if None in values:
+        return False
+    known = cast("list[int]", values)
+    # Sorting what is sorted already is one pass in C.
+    return known[0] >= least and known == sorted(known)
 
 
 def _counts(column: Column) -> bool:

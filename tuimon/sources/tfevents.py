@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tuimon.plain import plain_text
 from tuimon.record import BadLine
-from tuimon.sources import event, tfrecord
+from tuimon.sources import tfrecord
 from tuimon.sources.base import CHUNK
-from tuimon.sources.rows import Row, RowSource
+from tuimon.sources.event import LARGEST, Event, Reader
+from tuimon.sources.rows import RowSource
 
-_BLOCK = event.LARGEST + tfrecord.HEAD + tfrecord.FOOT
+_BLOCK = LARGEST + tfrecord.HEAD + tfrecord.FOOT
 """Bytes of one read at least: the largest event that is looked into fits."""
 
 _LEARN = 256 * 1024
@@ -40,12 +41,13 @@ class EventFile:
         self.path = path
         self.prefix = prefix
         self.offset = self.size = 0
+        self._reader = Reader()
         self._count = 0
         self._head = b""
         self._damaged_at = -1
 
-    def read(self, limit: int, rows: list[Row], bad: list[BadLine]) -> bool:
-        """Appends the records of about `limit` bytes to `rows`; whether the file is not the one it was. Raises OSError."""
+    def read(self, limit: int, events: list[Event], bad: list[BadLine]) -> bool:
+        """Appends the events of about `limit` bytes to `events`; whether the file is not the one it was. Raises OSError."""
         with open(self.path, "rb") as file:
             self.size = os.fstat(file.fileno()).st_size
             if self.size < self.offset or os.pread(file.fileno(), len(self._head), 0) != self._head:
@@ -53,41 +55,56 @@ class EventFile:
             block = os.pread(file.fileno(), max(limit, _BLOCK), self.offset)
             if self.offset == 0:
                 self._head = block[:_SAME]
-        at = 0
+        self._take(*self._frames(block, bad), events, bad)
+        return False
+
+    def _frames(self, block: bytes, bad: list[BadLine]) -> tuple[list[bytes], list[int], list[int]]:
+        """The whole records of a block that are worth a look, their checksums and their numbers."""
+        records: list[bytes] = []
+        checksums: list[int] = []
+        numbers: list[int] = []
+        at, start = 0, self.offset
         while at + tfrecord.HEAD <= len(block):
             length = tfrecord.record_length(block, at)
             if length is None:
                 self._damaged(bad)
                 break
-            end = at + tfrecord.HEAD + length + tfrecord.FOOT
-            if self.offset - at + end > self.size or (end > len(block) and length <= event.LARGEST):
+            body = at + tfrecord.HEAD
+            end = body + length + tfrecord.FOOT
+            if start + end > self.size or (end > len(block) and length <= LARGEST):
                 break
-            if length <= event.LARGEST:
-                self._take(block[at:end], rows, bad)
             self._count += 1
-            self.offset += end - at
+            if length <= LARGEST:
+                records.append(block[body : end - tfrecord.FOOT])
+                checksums.append(int.from_bytes(block[end - tfrecord.FOOT : end], "little"))
+                numbers.append(self._count)
             at = end
-        return False
+            self.offset = start + at
+        return records, checksums, numbers
+
+    def _take(
+        self, records: list[bytes], checksums: list[int], numbers: list[int], events: list[Event], bad: list[BadLine]
+    ) -> None:
+        wrong = tfrecord.wrong(records, checksums)
+        read, prefix = self._reader.read, self.prefix
+        for place, record in enumerate(records):
+            if place in wrong:
+                bad.append(BadLine(numbers[place], "wrong checksum"))
+                continue
+            try:
+                found = read(record)
+            except ValueError as error:
+                bad.append(BadLine(numbers[place], f"no event: {error}"))
+                continue
+            if found.scalars:
+                if prefix:
+                    found = found._replace(scalars=[(prefix + tag, value) for tag, value in found.scalars])
+                events.append(found)
 
     @property
     def more(self) -> bool:
         """Whether another read brings more: there is another whole frame and it is not damaged."""
         return self.size - self.offset > tfrecord.HEAD + tfrecord.FOOT and self._damaged_at != self.offset
-
-    def _take(self, frame: bytes, rows: list[Row], bad: list[BadLine]) -> None:
-        record = frame[tfrecord.HEAD : -tfrecord.FOOT]
-        if tfrecord.masked(record) != int.from_bytes(frame[-tfrecord.FOOT :], "little"):
-            bad.append(BadLine(self._count + 1, "wrong checksum"))
-            return
-        try:
-            found = event.quick(record) or event.event(record)
-        except ValueError as error:
-            bad.append(BadLine(self._count + 1, f"no event: {error}"))
-            return
-        if found.scalars:
-            row: dict[str, object] = {self.prefix + tag: value for tag, value in found.scalars}
-            row["step"], row["wall_time"] = found.step, found.time
-            rows.append(row)
 
     def _damaged(self, bad: list[BadLine]) -> None:
         """Says once that the file cannot be read on from here; it is tried again, as a hole may yet be filled."""
@@ -96,7 +113,7 @@ class EventFile:
             bad.append(BadLine(self._count + 1, "damaged: the rest of the file cannot be read"))
 
 
-class EventFiles(RowSource):
+class EventFiles(RowSource[Event]):
     """See the module. Every event with scalars is a record; pictures and histograms are stepped over.
 
     Args:
@@ -113,7 +130,7 @@ class EventFiles(RowSource):
         self._files: dict[str, EventFile] = {}
         self._plan = _Plan(path)
         self._plan.extend(self._files)
-        head: list[Row] = []
+        head: list[Event] = []
         try:
             for name in list(self._files)[:8]:
                 EventFile(name, self._files[name].prefix).read(_LEARN, head, [])
@@ -137,6 +154,19 @@ class EventFiles(RowSource):
         self.offset = sum(file.offset for file in self._files.values())
         self.size = sum(file.size for file in self._files.values())
         return any(file.more or not file.size for file in self._files.values())
+
+    def in_columns(self, rows: Sequence[Event]) -> dict[str, list[object]]:
+        """See `RowSource.in_columns`."""
+        count = len(rows)
+        tags: dict[str, list[object]] = {}
+        for place, row in enumerate(rows):
+            for tag, value in row.scalars:
+                column = tags.get(tag)
+                if column is None:
+                    column = tags[tag] = [None] * count
+                column[place] = value
+        # The event's own step and time, whatever tags there are by these names.
+        return {**tags, "step": [row.step for row in rows], "wall_time": [row.time for row in rows]}
 
     def describe(self) -> str:
         """See `Source.describe`."""

@@ -22,7 +22,7 @@ STATE = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)$")
 
 
-class JsonFile(RowSource):
+class JsonFile(RowSource[Row]):
     """See the module. A changed document is read again, and only records that were not there before are handed out.
 
     Records that differ from what stood at their place (training went back to a checkpoint and on from there) are handed

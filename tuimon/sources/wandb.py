@@ -147,7 +147,7 @@ def _item(message: bytes) -> tuple[str, bytes]:
     return "/".join(part for part in key if part), text
 
 
-class WandbFile(RowSource):
+class WandbFile(RowSource[Row]):
     """See the module. A partial last record is not yet; a file cut off by a crash loses nothing but that.
 
     Args:
