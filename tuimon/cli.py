@@ -15,6 +15,7 @@ COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.com
     "table": "print the symptom-to-cause table",
     "explain": "explain one row of the table in full",
     "lab": "turn the learning rate and see where steps begin to grow",
+    "triage": "rule out one cause after the other, and see what is left",
     "autopsy": "run a saved batch again and say where the NaN was born",
 }
 

@@ -1,0 +1,171 @@
+"""The isolation: questions, answers, what is left, and where it is kept."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import tuimon
+from tuimon.app.triage import TriageApp, TriageSheet
+from tuimon.catalogue.procedure import PROCEDURE_OF, PROCEDURES
+from tuimon.cli import main
+from tuimon.monitor import Note, Snapshot
+from tuimon.panels.ink import width_of
+from tuimon.panels.triage import triage_lines
+from tuimon.signatures.finding import Family, Finding
+from tuimon.triage import Triage, load, save, state_path, triage_of
+
+NAN = Finding("nan-forward", "nan", "failure", 5, 5, True, "")
+OVER = Finding("loss-spike", "spike", "warning", 2, 3, False, "")
+
+
+def run_file(path: Path) -> Path:
+    rows = [
+        {"step": step, "loss": 2.0 / (1 + step) if step < 50 else "NaN", "grad_norm": "NaN" if step > 49 else 1.0}
+        for step in range(60)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_every_family_has_a_procedure_and_questions_are_short_and_paste() -> None:
+    assert set(PROCEDURE_OF) == set(get_args(Family))
+    assert set(PROCEDURE_OF.values()) == set(PROCEDURES)
+    for questions in PROCEDURES.values():
+        assert len({question.key for question in questions}) == len(questions)
+        for question in questions:
+            assert len(question.ask) <= 110
+            assert question.ask.endswith("?")
+            assert max(len(question.yes), len(question.no)) <= 110
+            ast.parse(question.code)
+
+
+def test_nan_is_isolated_in_its_own_order() -> None:
+    keys = [question.key for question in PROCEDURES["nan"]]
+    assert keys == ["reproduce", "order", "fp32", "batch", "rate", "operation", "clipping"]
+
+
+def test_the_checks_of_preflight_are_known_by_their_names() -> None:
+    source = Path(tuimon.__file__).parent / "torch" / "preflight.py"
+    text = source.read_text(encoding="utf-8")
+    names = {question.preflight for questions in PROCEDURES.values() for question in questions if question.preflight}
+    assert names
+    assert all(f'"{name}"' in text for name in names)
+
+
+def test_the_gravest_active_finding_chooses_the_procedure() -> None:
+    assert triage_of(Snapshot(findings=(OVER, NAN))).procedure == "nan"
+    assert triage_of(Snapshot(findings=(OVER,))).lit == "loss-spike"
+    assert triage_of(None).procedure == "plateau"
+    assert triage_of(Snapshot(findings=(OVER, NAN)), "divergence").lit == "loss-spike"
+    assert triage_of(Snapshot(findings=(NAN,)), "plateau").lit == ""
+
+
+def test_a_yes_clears_a_no_names_and_taking_back_restores() -> None:
+    fresh = Triage("nan")
+    assert "number range" in fresh.suspects
+    assert "number range" not in fresh.answered("fp32", "yes").suspects
+    named = fresh.answered("batch", "no")
+    assert named.named == ("data and labels",)
+    assert named.answered("batch", None) == fresh
+    assert named.answered("fp32", "yes").next_open is fresh.questions[0]
+
+
+def test_what_a_no_has_named_stays_suspect_whatever_a_yes_clears() -> None:
+    triage = Triage("nan").answered("order", "no").answered("operation", "yes")
+    assert "one operation" in triage.suspects
+
+
+def test_preflight_notes_tick_by_themselves_and_a_hand_overrules_them() -> None:
+    notes = tuple(
+        Note(None, "preflight", {"check": check, "outcome": outcome})
+        for check, outcome in (
+            ("one batch can be overfitted", "pass"),
+            ("gradients reach every layer", "fail"),
+            ("loss at initialization", "skipped"),
+            ("verdict", "fail"),
+        )
+    )
+    triage = triage_of(Snapshot(notes=notes))
+    assert [triage.answer(key) for key in ("overfit", "gradients", "initial-loss")] == ["yes", "no", None]
+    assert triage.answered("gradients", "yes").answer("gradients") == "yes"
+    assert "(preflight)" in "".join(span.text for line in triage_lines(triage, 0, 100, 60) for span in line)
+
+
+def test_answers_are_kept_beside_the_run_for_each_procedure(tmp_path: Path) -> None:
+    path = state_path(str(tmp_path / "run.jsonl"))
+    save(path, Triage("nan").answered("fp32", "yes"))
+    save(path, Triage("plateau").answered("pairs", "no"))
+    assert load(path, Triage("nan")).answers == {"fp32": "yes"}
+    assert load(path, Triage("plateau")).answers == {"pairs": "no"}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.jsonl.triage.json"]
+
+
+@pytest.mark.parametrize(
+    "kept", ["", "[]", "nul", '{"answers": 3}', '{"answers": {"nan": {"fp32": "maybe", "x": "yes"}}}', "[" * 9999]
+)
+def test_a_damaged_state_is_no_answer(tmp_path: Path, kept: str) -> None:
+    (tmp_path / "state").write_text(kept)
+    assert load(tmp_path / "state", Triage("nan")).answers == {}
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (40, 12)])
+@pytest.mark.parametrize("procedure", PROCEDURES)
+def test_the_chosen_question_is_in_view_and_only_code_may_be_cut(procedure: str, width: int, height: int) -> None:
+    triage = Triage(procedure)
+    codes = {question.code for question in triage.questions}
+    for index in range(len(triage.questions)):
+        lines = triage_lines(triage, index, width, height)
+        assert len(lines) == height
+        text = ["".join(span.text for span in line) for line in lines]
+        assert any(f"{index + 1}. " in line for line in text)
+        for line, said in zip(lines[:-1], text[:-1], strict=True):
+            assert width_of(line) <= width or said.strip() in codes
+
+
+async def test_keys_answer_and_the_next_open_question_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl.triage.json"
+    app = TriageApp(Triage("nan"), path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        sheet = app.screen.query_one(TriageSheet)
+        await pilot.press("y", "n")
+        assert (sheet.chosen, sheet.triage.answers) == (2, {"reproduce": "yes", "order": "no"})
+        await pilot.press("up", "u")
+        assert sheet.triage.answers == {"reproduce": "yes"}
+        await pilot.press("tab")
+        assert sheet.triage.procedure == "divergence"
+        await pilot.press("escape")
+        await pilot.pause()
+    assert load(path, Triage("nan")).answers == {"reproduce": "yes"}
+
+
+async def test_a_place_that_cannot_be_written_is_said_and_ends_nothing(tmp_path: Path) -> None:
+    app = TriageApp(Triage("nan"), tmp_path / "gone" / "state")
+    async with app.run_test(size=(80, 24)) as pilot:
+        sheet = app.screen.query_one(TriageSheet)
+        await pilot.press("y")
+        assert "not kept" in "".join(span.text for span in sheet.picture(sheet.scene, 80, 24)[-1])
+        assert sheet.triage.answers == {"reproduce": "yes"}
+
+
+def test_the_command_line_answers_prints_and_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(run_file(tmp_path / "run.jsonl"))
+    assert main(["triage", file, "--yes", "fp32", "--no", "batch"]) == 0
+    said = capsys.readouterr().out
+    assert "triage nan for nan-forward  2 of 7 answered" in said
+    assert "named: data and labels" in said
+    assert main(["triage", file]) == 0
+    assert "2 of 7 answered" in capsys.readouterr().out
+
+
+def test_an_unknown_question_and_a_missing_file_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["triage", "--yes", "why"]) == 2
+    assert "there are overfit" in capsys.readouterr().err
+    assert main(["triage", str(tmp_path / "none.jsonl")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,0 +1,124 @@
+"""`tuimon triage`: the isolation as a checklist on the screen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.catalogue.procedure import PROCEDURES
+from tuimon.panels.ink import Line, Span
+from tuimon.panels.scene import Scene
+from tuimon.panels.sheet import Sheet
+from tuimon.panels.triage import triage_lines
+from tuimon.plain import plain_text
+from tuimon.triage import Answer, Triage, load, save
+
+MOVES = {"j": 1, "down": 1, "k": -1, "up": -1}
+ANSWERS: dict[str, Answer | None] = {"y": "yes", "n": "no", "u": None}
+
+
+class TriageSheet(Sheet, can_focus=True):
+    """The checklist.
+
+    Args:
+        triage: where it stands.
+        path: where answers are kept, None to forget them.
+        ascii_only: no character beyond ASCII.
+    """
+
+    def __init__(self, triage: Triage, path: Path | None, ascii_only: bool) -> None:
+        super().__init__()
+        self.triage = triage
+        self.chosen = 0
+        self._path = path
+        self._ascii = ascii_only
+        self._trouble = ""
+        self._choose_next_open()
+
+    def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
+        lines = triage_lines(self.triage, self.chosen, width, height, self._ascii)
+        return [*lines[:-1], (Span(f" {self._trouble}", "warning"),)] if self._trouble else lines
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key in MOVES:
+            self.chosen = (self.chosen + MOVES[event.key]) % len(self.triage.questions)
+        elif event.key in ANSWERS:
+            self._answer(ANSWERS[event.key])
+        elif event.key == "tab":
+            names = list(PROCEDURES)
+            following = names[(names.index(self.triage.procedure) + 1) % len(names)]
+            fresh = replace(self.triage, procedure=following, lit="", answers={}, noted={})
+            self.triage = load(self._path, fresh) if self._path else fresh
+            self._choose_next_open()
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self.draw()
+
+    def _answer(self, answer: Answer | None) -> None:
+        """Sets, keeps and moves on."""
+        self.triage = self.triage.answered(self.triage.questions[self.chosen].key, answer)
+        if self._path is not None:
+            try:
+                save(self._path, self.triage)
+                self._trouble = ""
+            except OSError as error:
+                self._trouble = f"not kept: {plain_text(self._path, 60)}: {error.strerror}"
+        if answer is not None:
+            self._choose_next_open()
+
+    def _choose_next_open(self) -> None:
+        question = self.triage.next_open
+        if question is not None:
+            self.chosen = self.triage.questions.index(question)
+        else:
+            self.chosen = min(self.chosen, len(self.triage.questions) - 1)
+
+
+class TriageScreen(Screen[None]):
+    """The checklist as a screen; q and Esc go back to where it was opened from."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q,escape", "leave", "back", show=False)]
+    DEFAULT_CSS = "TriageSheet { height: 1fr; }"
+
+    def __init__(self, triage: Triage, path: Path | None = None, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._sheet = TriageSheet(triage, path, ascii_only)
+
+    def compose(self) -> ComposeResult:
+        yield self._sheet
+
+    def on_mount(self) -> None:
+        self._sheet.focus()
+
+    def action_leave(self) -> None:
+        self.dismiss()
+
+
+class TriageApp(App[None]):
+    """The checklist alone."""
+
+    CSS_PATH = "monitor.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
+
+    def __init__(self, triage: Triage, path: Path | None = None, theme: str = "dark", ascii_only: bool = False) -> None:
+        super().__init__()
+        for each in THEMES.values():
+            self.register_theme(each)
+        self.theme = THEMES[theme].name
+        self._triage = TriageScreen(triage, path, ascii_only)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(DARK)
+
+    def on_mount(self) -> None:
+        self.push_screen(self._triage, lambda _: self.exit())

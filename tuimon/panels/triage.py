@@ -1,0 +1,71 @@
+"""The isolation as lines: what is left to suspect, and the questions, the chosen one opened. Pure."""
+
+from __future__ import annotations
+
+from tuimon.catalogue.procedure import Question
+from tuimon.panels.ink import Line, Span, wrap
+from tuimon.triage import Triage
+
+KEYS = "j k move  y yes  n no  u take back  Tab other procedure  q back"
+
+MARKS = {"yes": ("✓", "healthy"), "no": ("✗", "failure"), None: ("·", "dim")}
+ASCII_MARKS = {"yes": ("+", "healthy"), "no": ("X", "failure"), None: ("-", "dim")}
+
+
+def triage_lines(triage: Triage, chosen: int, width: int, height: int, ascii_only: bool = False) -> list[Line]:
+    """The whole picture in `width` x `height` cells, with question number `chosen` opened and in view."""
+    head = heading(triage, width)
+    body: list[Line] = []
+    start = end = 0
+    for index, question in enumerate(triage.questions):
+        if index == chosen:
+            start = len(body)
+        body += question_lines(triage, index, question, width, ascii_only, opened=index == chosen)
+        if index == chosen:
+            end = len(body)
+    room = max(height - len(head) - 1, 1)
+    top = max(0, min(end - room, start))
+    shown = body[top : top + room]
+    shown += [()] * (room - len(shown))
+    return [*head, *shown, (Span(f" {KEYS}", "key"),)]
+
+
+def heading(triage: Triage, width: int) -> list[Line]:
+    """Which procedure, how far, and what is left."""
+    done = sum(triage.answer(q.key) is not None for q in triage.questions)
+    what = f" for {triage.lit}" if triage.lit else ""
+    lines: list[Line] = [
+        (
+            Span(f" triage {triage.procedure}", "strong"),
+            Span(f"{what}  {done} of {len(triage.questions)} answered", "dim"),
+        )
+    ]
+    if triage.named:
+        lines += [(Span(f" {line}", "failure"),) for line in wrap(f"named: {', '.join(triage.named)}", width - 2)]
+    left = ", ".join(triage.suspects) or "nothing that these questions can name"
+    lines += [(Span(f" {line}"),) for line in wrap(f"left to suspect: {left}", width - 2)]
+    return [*lines, ()]
+
+
+def question_lines(
+    triage: Triage, index: int, question: Question, width: int, ascii_only: bool, *, opened: bool
+) -> list[Line]:
+    """One question; opened with its code and what the answers mean, else with what its answer meant."""
+    answer = triage.answer(question.key)
+    mark, ink = (ASCII_MARKS if ascii_only else MARKS)[answer]
+    by = " (preflight)" if question.key in triage.noted and question.key not in triage.answers else ""
+    first, *rest = wrap(f"{index + 1}. {question.ask}{by}", width - 6)
+    text = "chosen" if opened else "plain" if answer is None else "dim"
+    lines: list[Line] = [
+        (Span(f" {mark} ", ink), Span(first, text)),
+        *((Span(f"      {line}", text),) for line in rest),
+    ]
+    if not opened:
+        return lines
+    if question.code:
+        lines.append((Span(f"      {question.code}", "code"),))
+    for word, meaning in (("yes", question.yes), ("no", question.no)):
+        ink = "plain" if answer in (None, word) else "faint"
+        first, *rest = wrap(f"{word}: {meaning}", width - 8)
+        lines += [(Span(f"      {first}", ink),), *((Span(f"        {line}", ink),) for line in rest)]
+    return [*lines, ()]
