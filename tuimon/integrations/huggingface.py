@@ -16,7 +16,7 @@ SUMMARY = frozenset(("train_loss", "train_runtime", "train_samples_per_second", 
 """One line at the end of the training that describes the whole of it, not its last step."""
 
 
-class TuimonCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types where it is not installed
+class TuimonCallback(TrainerCallback):
     """Writes what the Trainer logs, on the main process only.
 
     The Trainer replaces a non-finite loss by an average of earlier ones unless `logging_nan_inf_filter=False` is among

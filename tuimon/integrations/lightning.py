@@ -9,12 +9,12 @@ from typing import Any
 try:
     from lightning.pytorch import Callback
 except ImportError:
-    from pytorch_lightning import Callback  # type: ignore[import-not-found,no-redef]  # the package's former name
+    from pytorch_lightning import Callback  # the package's former name
 
 from tuimon.writer import RunWriter
 
 
-class TuimonCallback(Callback):  # type: ignore[misc]  # Lightning has no types where it is not installed
+class TuimonCallback(Callback):
     """Writes loss, gradient norm and learning rate, and `val_loss` after each validation, on rank 0 only.
 
     Every `every` optimizer steps the loss and the norms are read, which waits for the device; the default is the
