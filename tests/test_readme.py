@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,9 @@ import tuimon
 from tuimon.catalogue import ROWS
 from tuimon.cli import COMMANDS
 from tuimon.commands.table import markdown
+from tuimon.record import BadLine
+from tuimon.sources.sniff import FORMATS
+from tuimon.sources.tail import Tail
 
 README = Path(__file__).parent.parent / "README.md"
 TABLE = re.compile(r"<!-- table: tuimon table --markdown -->\n(.*?)\n?<!-- end of table -->", re.DOTALL)
@@ -48,6 +53,23 @@ def test_five_lines_log_a_run(tmp_path: Path) -> None:
     paths = {**os.environ, "PYTHONPATH": str(Path(tuimon.__file__).parent.parent)}
     subprocess.run([sys.executable, "-c", before + block[1]], cwd=tmp_path, env=paths, check=True, timeout=60)
     assert (tmp_path / "run.jsonl").read_text().count('"grad_norm"') == 3
+
+
+def test_the_example_of_a_format_reads_its_lines(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    example = next(block for block in blocks if "LineSource" in block)
+    assert len([line for line in example.splitlines() if line.strip()]) <= 20
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    (tmp_path / "log").write_text("@1 loss 2.5 norm 1.5\nhello\n@2 loss nan norm 1.25\n")
+    batch = names["AtLines"](Tail(tmp_path / "log")).read()
+    assert (list(batch.steps), list(batch.columns["loss"])) == ([1, 2], [2.5, pytest.approx(math.nan, nan_ok=True)])
+    assert batch.bad_lines == (BadLine(2, "no @step"),)
+
+
+def test_every_format_is_mentioned() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert all(f"`{entry.key}`" in text for entry in FORMATS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
