@@ -119,7 +119,7 @@ class Columns:
         values = {name: floats(name, column) for name, column in columns.items()}
         self._fill(values)
         self._find_time(values)
-        steps = self.steps.assign(values, self._measured(values, count))
+        steps = self.steps.assign(values, count, lambda: self._measured(values, count))
         times: Sequence[float | None] = [None] * count
         if self.time is not None and self.time in values:
             times = _unix_times(values[self.time])

@@ -17,6 +17,7 @@ from tuimon.plain import plain_text
 from tuimon.sources import loose
 from tuimon.sources.base import Source, SourceError
 from tuimon.sources.names import match, rank_step
+from tuimon.sources.tail import Pipe
 
 HEAD = 256 * 1024
 """Bytes that are looked at to tell the format and the roles."""
@@ -266,8 +267,14 @@ def make(
     roles: Mapping[str, str] | None,
     step: str | None,
 ) -> Source:
-    """The source of an input whose format is known."""
+    """The source of an input whose format is known.
+
+    Raises:
+        SourceError: a pipe cannot carry this format, or the document is no log.
+    """
     made: Source
+    if entry.takes == "path" and isinstance(lines, Pipe):
+        raise SourceError(f"{entry.title} cannot be read from a pipe: name the file")
     if entry.takes == "path":
         made = entry.load()(lines.name, roles=roles, step=step)
     else:

@@ -6,13 +6,14 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
 from tuimon.sources.names import is_epoch, rank_step, words
 
 Column = Sequence[float | None]
+Ask = Callable[[], Sequence[bool]]
 
 _LARGEST = 2**53
 """A step beyond this is not exact as a float; it is taken for missing."""
@@ -73,17 +74,19 @@ class Steps:
         usable = all(value == int(value) for value in whole) and measured <= 1.5 * len(set(whole))
         self.name, self.kind = (self.epoch, "epoch") if usable else (None, "record")
 
-    def assign(self, columns: Mapping[str, Column], measured: Sequence[bool]) -> list[int | None]:
+    def assign(
+        self, columns: Mapping[str, Column], count: int, measured: Ask
+    ) -> list[int | None]:
         """The step of each record; None for what is no record.
 
         Args:
             columns: name -> value per record.
-            measured: whether each record holds what this log is about, and so counts even without a step; what comes
+            count: number of records.
+            measured: asked only where it matters, whether each record holds what this log is about, and so counts even without a step; what comes
                 before the first step without being measured is configuration.
         """
-        count = len(measured)
         if not self.kind and count:
-            self._decide(columns, measured)
+            self._decide(columns, count)
         start = self._appears(columns, count) if self.kind not in ("step", "") else 0
         result: list[int | None] = []
         if start:
@@ -91,12 +94,12 @@ class Steps:
         if start < count:
             if self.kind in ("epoch", "record"):
                 self._take_over(columns, start)
-            result += self._counted(columns, measured, start)
+            result += self._counted(columns, count, measured, start)
         return result
 
-    def _decide(self, columns: Mapping[str, Column], measured: Sequence[bool]) -> None:
+    def _decide(self, columns: Mapping[str, Column], count: int) -> None:
         """Chooses by the first record alone, for a log that was empty when it was opened."""
-        row = next((i for i in range(len(measured)) if any(column[i] is not None for column in columns.values())), None)
+        row = next((i for i in range(count) if any(column[i] is not None for column in columns.values())), None)
         if row is None:
             return
         first = {name: [column[row]] for name, column in columns.items() if column[row] is not None}
@@ -116,9 +119,9 @@ class Steps:
         ]
         self.name, self.kind = min(ranked)[1], "step"
 
-    def _counted(self, columns: Mapping[str, Column], measured: Sequence[bool], start: int) -> list[int | None]:
+    def _counted(self, columns: Mapping[str, Column], count: int, measured: Ask, start: int) -> list[int | None]:
         """Steps of the records from `start` on, from the step column."""
-        column = columns.get(self.name or "", [None] * len(measured))
+        column = columns.get(self.name or "", [None] * count)
         if start:
             column = column[start:]
         values = _wholes(column)
@@ -129,17 +132,17 @@ class Steps:
         return self._carry(values, measured, columns, start)
 
     def _carry(
-        self, values: Sequence[int | None], measured: Sequence[bool], columns: Mapping[str, Column], start: int
+        self, values: Sequence[int | None], measured: Ask, columns: Mapping[str, Column], start: int
     ) -> list[int | None]:
         """`values`, where a measured record without a step belongs to the step before."""
         result: list[int | None] = list(values)
         if None in result:
-            last = self.last
+            last, counts = self.last, measured()
             for i, value in enumerate(result):
                 row = start + i
                 if value is not None:
                     last = value
-                elif measured[row] or (self._begun and any(column[row] is not None for column in columns.values())):
+                elif counts[row] or (self._begun and any(column[row] is not None for column in columns.values())):
                     result[i] = last
                 self._begun = self._begun or value is not None
         self._note(result)
@@ -168,13 +171,13 @@ class Steps:
             result.append(self._base + raw)
         return result
 
-    def _numbered(self, columns: Mapping[str, Column], measured: Sequence[bool], stop: int) -> list[int | None]:
+    def _numbered(self, columns: Mapping[str, Column], measured: Ask, stop: int) -> list[int | None]:
         """Steps of the records up to `stop`, from the epoch or the number of the record."""
         epochs = columns.get(self.epoch or "", [None] * stop)[:stop]
         if self.kind == "epoch":
             return self._carry(_wholes(epochs), measured, columns, 0)
         result: list[int | None] = []
-        for epoch, counts in zip(epochs, measured, strict=False):
+        for epoch, counts in zip(epochs, measured(), strict=False):
             result.append(self._number(epoch) if counts else None)
         self._note(result)
         return result
