@@ -7,6 +7,8 @@ from tuimon.signatures.fit import Overfitting
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.nan import NonFinite, NonFiniteValidation
 from tuimon.signatures.notes import Resumed
+from tuimon.signatures.plateau import DoubleSoftmax, TellingLevels
+from tuimon.signatures.still import FlatMidway, FrozenWeights, LearningRateTooLow
 from tuimon.signatures.stretch import Detector
 
 DETECTORS: tuple[type[Detector], ...] = (
@@ -16,6 +18,11 @@ DETECTORS: tuple[type[Detector], ...] = (
     ExplodingGradient,
     GradientsAccumulate,
     ZeroGradient,
+    FrozenWeights,
+    LearningRateTooLow,
+    TellingLevels,
+    DoubleSoftmax,
+    FlatMidway,
     Overfitting,
     Resumed,
 )

@@ -53,6 +53,7 @@ class Course:
         smooth: the loss is a running mean.
         mixed: the loss keeps changing its sign.
         outline: the whole run in blocks, as of the last renewal.
+        evaluations: finite validation losses, as of the last renewal.
         logged: roles that have had a finite value, as of the last renewal.
     """
 
@@ -89,6 +90,8 @@ class Course:
         self._new_gns: list[float] = []
         self._new_lrs: list[float] = []
         self._new_logged: set[str] = set()
+        self.evaluations = 0
+        self._new_evaluations = 0
 
     @property
     def silent(self) -> bool:
@@ -127,6 +130,7 @@ class Course:
             self._new_lrs.extend(stretch.lr.values)
         if stretch.val.values:
             self._new_logged.add("val_loss")
+            self._new_evaluations += len(stretch.val.values)
         if self.first_step is None:
             self.first_step = stretch.steps[0]
         self.last_step = stretch.steps[-1]
@@ -140,6 +144,7 @@ class Course:
     def renew(self) -> None:
         """Computes what detectors compare with."""
         self.logged |= self._new_logged
+        self.evaluations = self._new_evaluations
         self.logged.update(
             role
             for role, new in (("loss", self._new_losses), ("grad_norm", self._new_gns), ("lr", self._new_lrs))

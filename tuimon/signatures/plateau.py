@@ -1,0 +1,211 @@
+"""The plateau family, at telling levels: losses that rest where a network rests that learns nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tuimon.formulas import softmax_floor, uniform_loss
+from tuimon.signatures.course import Course
+from tuimon.signatures.finding import Finding
+from tuimon.signatures.growth import short
+from tuimon.signatures.outline import Block
+from tuimon.signatures.stretch import Detector
+from tuimon.stats import slope
+
+FLAT_RECORDS = 200
+"""Records over which a level must stand: a shelf before learning starts is shorter in most runs."""
+
+FLAT_EVALUATED = 64
+"""The same where every record has its own evaluation: such a record is an epoch, a mean over many steps."""
+
+NEAR_LEVEL = 0.02
+"""Nats within which a level counts as the telling one: about the standard error of 200 batches of 32."""
+
+UNSURE = 0.01
+"""Greatest standard error of a level that may be compared with another to 0.02 nats."""
+
+GUESSED = (2, 3, 10, 100, 1000)
+"""Numbers of classes that are tried when none is declared: for others, ln C lies too close to its neighbours'."""
+
+GUESS_NEAR = 0.006
+"""Nats within which a guessed ln C must be met."""
+
+LN_SHARE = 0.8
+"""Least share of ln C at which a level can be that of class frequencies nobody declared: entropies below are learning."""
+
+
+class Standing(NamedTuple):
+    """The last flat part of a run: its level in nats, the error of that, and its extent."""
+
+    level: float
+    error: float
+    onset: int
+    last: int
+    low: float
+    high: float
+
+
+def standing(course: Course) -> Standing | None:
+    """The level at which the loss stands now, with no better one before it; None when it moves or moved lower."""
+    blocks = course.outline.tail(FLAT_RECORDS, 3)
+    if not blocks and "val_loss" in course.logged:
+        blocks = course.outline.tail(FLAT_EVALUATED, 2) if _evaluated(course) else []
+    if not blocks:
+        return None
+    level = math.fsum(block.mean * block.count for block in blocks) / sum(block.count for block in blocks)
+    means = [block.mean for block in blocks]
+    gradient, t = slope(means)
+    drift = abs(gradient) * len(means)
+    within = math.sqrt(math.fsum([block.spread**2 / block.count for block in blocks])) / len(blocks)
+    if within > UNSURE or (drift > NEAR_LEVEL and abs(t) > 2.0) or max(means) - min(means) > 6 * within + NEAR_LEVEL:
+        return None
+    everything = course.outline.blocks
+    if min(block.mean for block in everything) < level - NEAR_LEVEL - 3 * within * math.sqrt(len(blocks)):
+        return None
+    start = next(i for i, block in enumerate(everything) if abs(block.mean - level) < NEAR_LEVEL + 4 * _error(block))
+    low = min(block.low for block in everything)
+    high = max(block.high for block in everything)
+    return Standing(level, within, everything[start].first, blocks[-1].last, low, high)
+
+
+def _error(block: Block) -> float:
+    return block.spread / math.sqrt(block.count)
+
+
+def _evaluated(course: Course) -> bool:
+    """Every record has an evaluation of its own: the log counts epochs."""
+    return course.evaluations >= course.count > 0
+
+
+class TellingLevels(Detector):
+    """Losses that stand at ln C, at the label entropy, or at the floor of a doubled softmax.
+
+    The level of the last 200 records must be known to 0.01 nats, must not drift, and no earlier part of the run may have
+    been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer. Withdrawn when the
+    loss leaves the level: some healthy runs rest at ln 2 before they learn. In nats: needs an unscaled cross-entropy.
+    """
+
+    def __init__(self) -> None:
+        self._finding: Finding | None = None
+
+    def renewed(self, course: Course) -> None:
+        """Looks at the newest blocks."""
+        before, self._finding = self._finding, None
+        objective = str(course.meta.get("objective", "cross_entropy")).lower()
+        if course.silent or objective not in ("cross_entropy", "ce", "nll", "classification", "lm", "language_model", ""):
+            return
+        here = standing(course)
+        if here is None:
+            return
+        declared = classes(course)
+        named = self._match(here, declared, course)
+        if named is None:
+            return
+        name, why = named
+        detected = before.detected_step if before is not None and before.signature == name else here.last
+        self._finding = Finding(
+            name, "plateau", "failure", here.onset, detected, True,
+            f"loss {short(here.level)} since {here.onset}, {why}",
+            missing="" if declared else "declare num_classes in the header",
+        )  # fmt: skip
+
+    def _match(self, here: Standing, declared: int | None, course: Course) -> tuple[str, str] | None:
+        entropy = label_entropy(course)
+        if declared and entropy is not None and entropy < uniform_loss(declared) - NEAR_LEVEL:
+            if abs(here.level - entropy) < NEAR_LEVEL + 2 * here.error:
+                return "prior-prediction", f"the entropy of the labels is {entropy:.3f}"
+            return None
+        near = NEAR_LEVEL if declared else GUESS_NEAR
+        for count in (declared,) if declared else GUESSED:
+            top = uniform_loss(count)
+            if abs(here.level - top) < near + 2 * here.error * bool(declared):
+                return "uniform-prediction", f"ln {count} is {top:.4f}"
+        if declared and LN_SHARE * uniform_loss(declared) < here.level < uniform_loss(declared):
+            effective = math.exp(here.level)
+            return "prior-prediction", f"just under ln {declared}, as of {effective:.1f} equally likely classes"
+        return None
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one: where the loss stands now."""
+        return (self._finding,) if self._finding is not None else ()
+
+
+def classes(course: Course) -> int | None:
+    """The declared number of classes, None without one."""
+    count = course.meta.get("num_classes")
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 2 else None
+
+
+def label_entropy(course: Course) -> float | None:
+    """The entropy in nats of the declared class counts, None without them."""
+    counts = course.meta.get("class_counts")
+    if isinstance(counts, dict):
+        counts = list(counts.values())
+    if not isinstance(counts, (list, tuple)) or not all(isinstance(n, (int, float)) and n >= 0 for n in counts):
+        return None
+    total = float(sum(counts))
+    if total <= 0.0:
+        return None
+    return -math.fsum([n / total * math.log(n / total) for n in counts if n > 0])
+
+
+FLOOR_NEAR = 0.15
+"""Nats above the floor within which a doubled softmax comes to rest: the error rate of the network adds to the floor."""
+
+START_NEAR = 0.06
+"""Nats from ln C at which it starts: logits between 0 and 1 cannot be further apart."""
+
+GRAIN = 1e-3
+"""Nats by which a rounded loss may lie below a floor."""
+
+FLOOR_SHARE = 0.02
+"""Nats from the floor that some batch must come to: a batch of right answers lies on it."""
+
+FLOOR_DRIFT = 0.03
+"""Nats over the last 200 records within which the loss is flat there."""
+
+
+class DoubleSoftmax(Detector):
+    """A cross-entropy that never passes ln(e + C - 1) - 1: its logits have already been through a softmax.
+
+    Such losses start within 0.06 nats of ln C and stay within one nat above the floor, always; the row lights when the
+    loss is flat within 0.15 of the floor and some batch lies on it. Errs on nothing known: a network that stops there by
+    chance has batches below.
+    """
+
+    def __init__(self) -> None:
+        self._finding: Finding | None = None
+
+    def renewed(self, course: Course) -> None:
+        """Looks at the newest blocks."""
+        before, self._finding = self._finding, None
+        blocks = course.outline.tail(FLAT_RECORDS, 3)
+        if course.silent or not blocks:
+            return
+        declared = classes(course)
+        for count in (declared,) if declared else GUESSED[2:]:
+            floor = softmax_floor(count)
+            if self._rests(course, blocks, floor, uniform_loss(count)):
+                why = f"loss {short(blocks[-1].mean)}, least {short(course.best)}, never under {floor:.4f} for {count} classes"
+                detected = before.detected_step if before is not None else blocks[-1].last
+                self._finding = Finding("double-softmax", "plateau", "failure", blocks[0].first, detected, True, why)
+
+    def _rests(self, course: Course, blocks: Sequence[Block], floor: float, top: float) -> bool:
+        everything = course.outline.blocks
+        level = math.fsum(block.mean for block in blocks) / len(blocks)
+        drift = abs(slope([block.mean for block in blocks])[0]) * len(blocks)
+        return (
+            abs(course.origin - top) < START_NEAR + GRAIN
+            and floor - GRAIN <= course.best <= floor + FLOOR_SHARE
+            and max(block.high for block in everything) <= floor + 1 + GRAIN
+            and floor <= level <= floor + FLOOR_NEAR
+            and drift <= FLOOR_DRIFT
+        )
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return (self._finding,) if self._finding is not None else ()

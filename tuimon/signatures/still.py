@@ -1,0 +1,281 @@
+"""The plateau family, without movement: parameters that do not change, or learning rates that cannot change them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tuimon.record import Mark
+from tuimon.signatures.course import Course
+from tuimon.signatures.finding import Finding
+from tuimon.signatures.growth import short
+from tuimon.signatures.outline import Block
+from tuimon.signatures.stretch import Detector, Stretch
+
+EQUAL = 3
+"""Equal evaluations in a row, of a value with six digits or more: floats of a changing network do not repeat."""
+
+EQUAL_COARSE = 10
+"""The same for a value with three to five digits, which a converged network may repeat."""
+
+CARRIED = 3
+"""Times the longest earlier repetition that a new one must last: some logs carry the last evaluation along."""
+
+
+def digits(value: float) -> int:
+    """Significant digits that a logged value was written with, at least."""
+    return len(f"{value:.12g}".replace(".", "").replace("-", "").lstrip("0").split("e")[0])
+
+
+class FrozenWeights(Detector):
+    """The validation loss repeats to the last digit while the gradient is alive: nothing updates the parameters.
+
+    Three equal evaluations, ten of a value that was rounded to five digits or fewer. Logs that carry the last evaluation
+    along in every line show runs of equal values that end, and must then repeat three times as long. Errs on an
+    evaluation that does not depend on the model.
+    """
+
+    def __init__(self) -> None:
+        self._value: float | None = None
+        self._equal = 0
+        self._since = 0
+        self._last = 0
+        self._detected: int | None = None
+        self._longest = 0
+        self._different = 0
+        self._losses_between = 0
+        self._dense = True
+        self._falls = False
+        self._first_losses: list[float] = []
+        self._last_losses: list[float] = []
+        self._gn: float | None = None
+
+    def update(self, stretch: Stretch) -> None:
+        """Exits early on stretches without an evaluation."""
+        if stretch.gn.values:
+            self._gn = stretch.gn.high
+        if stretch.loss.values and self._equal:
+            self._losses(stretch.loss.values)
+        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
+            if step == self._last and self._equal:
+                continue
+            if value == self._value:
+                self._equal += 1
+                if self._detected is None and self._equal >= self._needed(value):
+                    self._detected = step
+            else:
+                if self._value is not None:
+                    self._longest = max(self._longest, self._equal)
+                self._value, self._equal, self._since, self._detected = value, 1, step, None
+                self._first_losses, self._last_losses = [], []
+            self._last = step
+
+    def _losses(self, values: Sequence[float]) -> None:
+        if len(self._first_losses) < 32:
+            self._first_losses.extend(values[: 32 - len(self._first_losses)])
+        self._last_losses = [*self._last_losses, *values][-32:]
+
+    def _needed(self, value: float) -> int:
+        fine = digits(value) >= 6
+        carried = CARRIED * self._longest if self._longest > 1 else 0
+        return max(EQUAL if fine else EQUAL_COARSE, carried)
+
+    def _trains(self) -> bool:
+        """The training loss has fallen since the value began to repeat: the evaluation is stale, not the weights."""
+        if len(self._last_losses) < 3:
+            return False
+        count = min(len(self._first_losses), len(self._last_losses) // 2, 32)
+        if count < 3:
+            return False
+        early, late = sorted(self._first_losses[:count]), sorted(self._last_losses[-count:])
+        return late[count // 2] < early[count // 4]
+
+    def rewind(self, step: int, course: Course) -> None:
+        """A new pass over the steps evaluates anew."""
+        self._value, self._equal, self._detected = None, 0, None
+
+    def mark(self, mark: Mark, course: Course) -> None:
+        """Another process evaluates anew."""
+        if mark.kind != "note":
+            self.rewind(0, course)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one, while the value repeats."""
+        if self._detected is None or self._value is None or self._trains() or self._gn == 0.0:
+            return ()
+        why = f"val_loss {self._value:.12g} in {self._equal} evaluations from {self._since}"
+        why += f" while grad_norm is {short(self._gn)}" if self._gn is not None else ""
+        missing = "" if self._gn is not None else "log grad_norm to tell this from a missing gradient"
+        return (
+            Finding("frozen-weights", "plateau", "failure", self._since, self._detected, True, why, missing=missing),
+        )
+
+
+ENOUGH = 192
+"""Losses over which a learning rate must buy something: six renewals of the course."""
+
+LEFT = 0.8
+"""Share of the first loss that is still there, at least, when the learning rate is at fault."""
+
+ADAM_REACH = 1e-3
+"""Sum of Adam's learning rates below which no weight can have moved by more than a few percent of a usual initial one."""
+
+STOPPED = 100.0
+"""Fall of the learning rate from its peak after which nothing more is expected of it."""
+
+STOPPED_RECORDS = 500
+"""Steps that such a learning rate must have lasted, and a quarter of the run: the tail of a schedule is shorter."""
+
+
+class LearningRateTooLow(Detector):
+    """The learning rate cannot buy a visible change of the loss, and there is none.
+
+    Plain gradient descent lowers the loss by at most the sum S of lr * grad_norm**2, and 1 / (1 - momentum) times that
+    with momentum: the row lights when S is below two standard errors of the change after 200 records, or below a fifth of
+    the loss there is, while four fifths of it are left. For Adam, and where the optimizer is not declared, when the sum
+    of the learning rates is below 1e-3 and the change is within its error. Errs on losses that start near their floor.
+    """
+
+    def __init__(self) -> None:
+        self._finding: Finding | None = None
+
+    def renewed(self, course: Course) -> None:
+        """Compares the first block with the newest."""
+        before, self._finding = self._finding, None
+        blocks = course.outline.blocks
+        if course.silent or sum(block.count for block in blocks) < ENOUGH or len(blocks) < 3:
+            return
+        first, last = blocks[0], blocks[-1]
+        change = first.mean - last.mean
+        error = math.sqrt(first.spread**2 / first.count + last.spread**2 / last.count)
+        travel = _total([block.travel for block in blocks])
+        budget = _total([block.budget for block in blocks])
+        if travel is None or last.mean < LEFT * first.mean or not first.mean > 0:
+            return
+        why = self._says(course, change, error, travel, budget, first.mean)
+        if why:
+            detected = before.detected_step if before is not None else last.last
+            why = f"loss {short(first.mean)} -> {short(last.mean)} over steps {first.first}-{last.last}, lr {short(last.lr or 0.0)}; {why}"
+            missing = "" if budget is not None else "log grad_norm to say what this learning rate can buy"
+            self._finding = Finding(
+                "lr-too-low", "plateau", "failure", first.first, detected, True, why, missing=missing
+            )
+
+    def _says(
+        self, course: Course, change: float, error: float, travel: float, budget: float | None, loss: float
+    ) -> str:
+        optimizer = str(course.meta.get("optimizer", "")).lower()
+        plain = "sgd" in optimizer or "momentum" in optimizer
+        still = abs(change) < 3 * error
+        if plain and budget is not None:
+            momentum = course.meta.get("momentum", 0.9 if "momentum" in optimizer else 0.0)
+            beta = min(float(momentum), 0.999) if isinstance(momentum, (int, float)) else 0.0
+            buys = budget / (1 - beta)
+            if buys < max(2 * error, (1 - LEFT) * loss) and change < buys + 3 * error:
+                return f"these steps could buy at most {short(buys)}"
+            return ""
+        if still and travel < ADAM_REACH and (budget is None or "adam" in optimizer or budget < 2 * error):
+            return f"these steps could move no weight by more than {short(travel)}"
+        return ""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return (self._finding,) if self._finding is not None else ()
+
+
+def _total(parts: Sequence[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return math.fsum(known) if len(known) == len(parts) else None
+
+
+ALIVE = 0.1
+"""Share of its start below which the gradient norm says that the run has converged."""
+
+OCTAVE = 0.012
+"""Share of all progress that half of the run must bring: runs that still learn bring two percent or more."""
+
+SMOOTH_NOISE = 0.02
+"""Greatest noise, as a share of the progress, in which so small a progress can be seen at all."""
+
+FAR_FROM_DONE = 1e-3
+"""Share of the first loss below which a flat loss has simply arrived."""
+
+OCTAVES_AT_LEAST = 3
+"""Renewals of the course before a run has halves to compare."""
+
+
+class FlatMidway(Detector):
+    """The loss stops partway: it fell, and then for half of the run it did not.
+
+    Two cases can be told from noise and from convergence. The learning rate has fallen a hundredfold and stayed there
+    for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought less than
+    1.2 % of all progress each, the gradient is not known to have died away, and the loss is not a thousandth of its start.
+    Errs on tasks whose floor is high: a lower bound of the loss is not in the log.
+    """
+
+    def __init__(self) -> None:
+        self._finding: Finding | None = None
+
+    def renewed(self, course: Course) -> None:
+        """Looks at the outline."""
+        before, self._finding = self._finding, None
+        blocks = course.outline.blocks
+        if course.silent or len(blocks) < OCTAVES_AT_LEAST:
+            return
+        told = self._stopped(course, blocks) or self._smooth(course, blocks)
+        if told is None:
+            return
+        onset, why, sure = told
+        same = before is not None and before.onset_step == onset
+        detected = before.detected_step if same and before is not None else blocks[-1].last
+        self._finding = Finding(
+            "flat-midway", "plateau", "failure" if sure else "warning", onset, detected, True, why,
+            missing="" if "grad_norm" in course.logged else "log grad_norm to tell a noise floor from convergence",
+        )  # fmt: skip
+
+    def _stopped(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+        """The learning rate is gone, and the loss stands where it stood then."""
+        peak = course.lr_peak
+        if peak <= 0.0:
+            return None
+        first = len(blocks)
+        while first and (lr := blocks[first - 1].lr) is not None and lr <= peak / STOPPED:
+            first -= 1
+        if not 0 < first < len(blocks):
+            return None
+        after, total = blocks[-1].last - blocks[first].first, blocks[-1].last - blocks[0].first
+        if after < max(STOPPED_RECORDS, total / 4):
+            return None
+        level = math.fsum(b.mean * b.count for b in blocks[first:]) / sum(b.count for b in blocks[first:])
+        if level < FAR_FROM_DONE * course.origin:
+            return None
+        lr = blocks[-1].lr or 0.0
+        onset = blocks[first].first
+        return onset, f"loss {short(level)} since {onset}, when lr fell from {short(peak)} to {short(lr)}", True
+
+    def _smooth(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+        count = len(blocks)
+        origin, best = course.origin, min(block.mean for block in blocks)
+        progress = origin - best
+        last = blocks[-1]
+        if progress <= 0.0 or last.spread > SMOOTH_NOISE * progress or best < FAR_FROM_DONE * origin:
+            return None
+        middle, early = blocks[max(count // 2 - 1, 0)], blocks[max(count // 4 - 1, 0)]
+        drops = (early.mean - middle.mean, middle.mean - last.mean)
+        if count < 4 * OCTAVES_AT_LEAST:
+            drops = (drops[1], drops[1])
+        if not all(-OCTAVE * progress < drop < OCTAVE * progress for drop in drops):
+            return None
+        gns = [block.gn for block in blocks if block.gn is not None]
+        if gns and gns[-1] < ALIVE * max(gns[:OCTAVES_AT_LEAST]):
+            return None
+        onset = next(block for block in blocks if block.mean - last.mean < 2 * OCTAVE * progress)
+        why = f"loss {short(onset.mean)} at {onset.first} -> {short(last.mean)} at {last.last}, from {short(origin)}"
+        return onset.first, why, False
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return (self._finding,) if self._finding is not None else ()
