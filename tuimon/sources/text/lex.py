@@ -7,9 +7,13 @@ that a `print` in a training loop writes have the same texts, so that what they 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 LONGEST = 16 * 1024
 """Characters of a line that are looked at; the longest record seen in public logs has 6,000."""
+
+MOST_GROUPS = 80
+"""Numbers of a line for which a pattern is made; beyond, matching it is no quicker than cutting."""
 
 # Cursor movements, colours and titles that a terminal would have swallowed.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]?|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)?|[@-Z\\^_])")
@@ -37,8 +41,9 @@ _BLANKS = re.compile(r"[ \t]{2,}|\t")
 _WORD_BEFORE = "(?<=epoch)|(?<=Epoch)|(?<=batch)|(?<=step)|(?<=iter)"
 _FINITE = r"(?:\d{1,3}(?:,\d{3}){1,5}(?![\d,])|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
 # "number of nan iterations" and "infinite or NaN" are prose, "nanms" and "+nanz" are units of something undefined.
+_NAMED = r"(?i:nan|nanxxx|inf|infinity)"
 _PROSE = "(?<!of )(?<!or )(?<!no )(?<!any )(?<!for )(?<!to )(?<!a )(?<!has )(?<!if )"
-_OTHER = _PROSE + r"(?i:nan|nanxxx|inf|infinity)(?![\w-])|(?<=[:=] )(?i:n/a|none|null)(?!\w)|(?<=[:=])(?i:none|null)(?!\w)"
+_OTHER = _PROSE + _NAMED + r"(?![\w-])|(?<=[:=] )(?i:n/a|none|null)(?!\w)|(?<=[:=])(?i:none|null)(?!\w)"
 _NUMBER = re.compile(rf" {{0,2}}((?:(?<![\w.])|{_WORD_BEFORE})[-+]?(?:{_FINITE})(?![\d_]|\.\d)|(?<![\w.+-])[-+]?(?:{_OTHER}))")
 
 
@@ -70,3 +75,25 @@ def _keras(bar: re.Match[str]) -> str:
 def cut(line: str) -> list[str]:
     """Texts and numbers of a tidy line in turn: text, number, text, ..., text."""
     return _NUMBER.split(line)
+
+
+_MARK = "\x02"
+_GAP = re.compile(r"(?:\\?[ \t])+")
+_ANY_STAMP = r"\d[\d:/.,TZ-]{0,40}(?: \d[\d:.,]{0,30})?"
+
+
+def pattern(line: str, numbers: Sequence[str]) -> re.Pattern[str] | None:
+    """What matches lines of the same layout as `line` as they stand in the file, with a group for each number.
+
+    Matching one layout takes a twentieth of the time of tidying and cutting. None where that would not give the same.
+    """
+    if len(line) > LONGEST or len(numbers) > MOST_GROUPS or not line.isprintable() and "\t" not in line:
+        return None
+    if "%|" in line or "[=" in line or "[>" in line or "\u2501" in line or line.lstrip()[:1] == ">":
+        return None
+    parts = cut(_STAMP.sub(_MARK, line.strip()))
+    if _MARK in line or parts[1::2] != list(numbers):
+        return None
+    texts = [_GAP.sub("[ \\\\t]*", re.escape(text)).replace(_MARK, _ANY_STAMP) for text in parts[::2]]
+    group = rf"[ \t]*([-+]?(?:{_FINITE}|{_NAMED}))"
+    return re.compile(r"[ \t]*" + group.join(texts) + r"[ \t]*")

@@ -58,6 +58,9 @@ def columns(rows: list[Row], step: str) -> dict[str, list[object]]:
     """Rows as columns, the step under the name `step`."""
     result: dict[str, list[object]] = {step: [row[0] for row in rows]} if rows else {}
     count = len(rows)
+    if rows and all(row[1] is rows[0][1] for row in rows):
+        result.update(zip(rows[0][1], map(list, zip(*[row[2] for row in rows], strict=True)), strict=True))
+        return result
     for place, (_, names, cells) in enumerate(rows):
         for name, cell in zip(names, cells, strict=True):
             column = result.get(name)

@@ -29,7 +29,7 @@ class Plan:
 
     Attributes:
         metrics: index and name of each metric.
-        step: index of the step, None without one; `total` the index of what it counts up to; `local` whether it has no
+        step: index of the step, None without one; `counter` its name; `total` the index of what it counts up to; `local` whether it has no
             name of its own ("[20/128]") and so counts inside an epoch; `whole` whether its name says it counts the run.
         epoch: index of the epoch.
         bar: "" for no progress bar, "tqdm", or for Keras "full" and "part".
@@ -37,11 +37,13 @@ class Plan:
         dictionary: written as a Python or JSON dictionary; `box` a row "| name | value |" of a table.
         pure: nothing but names and numbers on the line.
         guess: index of the number that may be the step, when none is named so.
-        seen: how often the layout occurred, counted until it is accepted.
+        accepted: there is evidence that this is a record; until then `first` is the step, the numbers and the count of
+            records when the layout came first, and `seen` how often it came with another step.
     """
 
     metrics: list[tuple[int, str]] = field(default_factory=list)
     step: int | None = None
+    counter: str = ""
     total: int | None = None
     local: bool = False
     whole: bool = False
@@ -60,7 +62,8 @@ class Plan:
     indexes: tuple[int, ...] = ()
     accepted: bool = False
     seen: int = 0
-    first: tuple[int | None, list[str]] | None = None
+    uses: int = 0
+    first: tuple[int | None, Sequence[str], int] | None = None
 
     @property
     def measures(self) -> bool:
@@ -78,10 +81,10 @@ def plan(texts: Sequence[str]) -> Plan:
         texts: the text before each number, and what follows the last.
     """
     line = "".join(texts)
-    if len(texts) > MOST_FIELDS or w.CODE.search(line):
+    if len(texts) > MOST_FIELDS or w.CODE.search(line) or line.startswith(w.NO_RECORD):
         return NOTHING
-    if len(texts) >= 5 and w.DARKNET.search(_head(texts[3])) and not _head(texts[2]).strip(" ,:"):
-        return _darknet(texts)
+    if len(texts) > 4 and not texts[0].strip() and (place := _darknet_mean(texts)):
+        return _darknet(place)
     result = Plan(dictionary=line.startswith("{"))
     _read_fields(result, texts)
     if not result.metrics and result.step is None and result.epoch is None:
@@ -90,14 +93,15 @@ def plan(texts: Sequence[str]) -> Plan:
     return result
 
 
-def _head(text: str) -> str:
-    return text.strip()
+def _darknet_mean(texts: Sequence[str]) -> int:
+    """Where a darknet line has its running mean, 0 in any other line."""
+    found = [place for place in (3, 4) if w.DARKNET.search(texts[place].strip())]
+    return found[0] - 1 if found and not "".join(texts[: found[0]]).strip(" ,:") else 0
 
 
-def _darknet(texts: Sequence[str]) -> Plan:
+def _darknet(mean: int) -> Plan:
     """ "N: loss, mean avg, rate rate, ...", or with an epoch after N."""
-    shift = 1 if texts[1].strip() == "," else 0
-    result = Plan(step=0, whole=True, metrics=[(1 + shift, "loss"), (2 + shift, "avg loss"), (3 + shift, "rate")])
+    result = Plan(step=0, whole=True, metrics=[(mean - 1, "loss"), (mean, "avg loss"), (mean + 1, "rate")])
     result.family = "darknet"
     result.roles = frozenset(("loss", "lr"))
     _freeze(result)
@@ -113,7 +117,7 @@ def _read_fields(result: Plan, texts: Sequence[str]) -> None:
         if before.strip() in ("/", "of") and i:
             continue
         total = i + 1 if behind.strip() in ("/", "of") and i + 2 < len(texts) else None
-        name, explicit = name_before(before, i == 0)
+        name = name_before(before, i == 0)
         if not name:
             if total is not None and not named_step and result.step is None and _is_position(before, texts[i + 2]):
                 result.step, result.total, result.local = i, total, True
@@ -124,11 +128,12 @@ def _read_fields(result: Plan, texts: Sequence[str]) -> None:
             if result.step is None or result.local or (_counts_run(name) and not result.whole):
                 result.step, result.total, result.local = i, total, False
                 result.whole = _counts_run(name)
+                result.counter = name
                 named_step = True
         elif is_epoch(name):
             result.epoch = i if result.epoch is None else result.epoch
         elif total is None and unit not in w.TIME_UNITS and not _is_time(name, behind):
-            result.metrics.append((i, name if explicit else name))
+            result.metrics.append((i, name))
         if len(unit) > 3 and unit not in w.UNITS and unit not in w.TIME_UNITS:
             # Another line was glued on: "loss: 0.24Epoch 1/10". What follows belongs to it.
             break
@@ -151,20 +156,20 @@ def _bar(before: str, behind: str) -> str:
     return "part" if start.startswith("[>]") else ""
 
 
-def name_before(text: str, first: bool) -> tuple[str, bool]:
-    """The name that `text`, standing before a number, gives to it, and whether a ":" or "=" says so. Empty for none."""
+def name_before(text: str, first: bool) -> str:
+    """The name that `text`, standing before a number, gives to it; empty for none."""
     box = _BOX.match(text) if first else None
     if box:
-        return box[1].strip(), True
+        return box[1].strip()
     stripped = text.rstrip()
     if opened := _OPENERS.search(stripped):
         stripped = stripped[: opened.start()].rstrip()
     separator = _SEPARATOR.search(stripped)
     if separator:
-        return _explicit(stripped[: separator.start()].rstrip(), first), True
+        return _explicit(stripped[: separator.start()].rstrip(), first)
     if opened and not stripped:
-        return "", False
-    return _bare(stripped, first), False
+        return ""
+    return _bare(stripped, first)
 
 
 def _explicit(text: str, first: bool) -> str:
@@ -183,6 +188,8 @@ def _explicit(text: str, first: bool) -> str:
     if not parts:
         return ""
     whole = " ".join(parts[-6:])
+    if "(" in whole and ")" not in whole:
+        whole = whole.rpartition("(")[2]
     if len(parts) > 1 and not is_step(whole) and match(whole) is None:
         # "N/A total_loss:": a word that was no number stands between.
         for count in (3, 2, 1):
@@ -268,13 +275,13 @@ def _finish(result: Plan, texts: Sequence[str], line: str) -> None:
     result.box = bool(_BOX.match(texts[0])) and len(texts) == 2 and texts[1].strip() == "|"
     if result.step is not None and not result.local and result.val and _names_validation(texts[result.step]):
         result.local = True
+    result.pure = _is_pure(result, texts)
     result.metrics = [(i, _phased(name, result)) for i, name in result.metrics]
     matches = [found for _, name in result.metrics if (found := match(name)) is not None]
     result.roles = frozenset(found.role for found in matches)
-    result.pure = _is_pure(result, texts)
-    if result.step is None and result.epoch is None:
-        taken = {i for i, _ in result.metrics if match(_) is not None}
-        result.guess = next((i for i in range(min(3, len(texts) - 1)) if i not in taken), None)
+    if result.step is None and result.epoch is None and result.measures and not result.pure:
+        measured = min(i for i, name in result.metrics if match(name) is not None)
+        result.guess = 0 if measured > 0 and re.search(r"[A-Za-z#]\s*$|^$", texts[0]) else None
     result.family = next((name for name, pattern in w.FAMILIES if pattern.search(line)), "")
     _freeze(result)
 
@@ -315,6 +322,6 @@ def _is_pure(result: Plan, texts: Sequence[str]) -> bool:
     """Whether the line is nothing but named metrics, with remarks in parentheses perhaps."""
     if not result.metrics or result.metrics[0][0] != 0:
         return False
-    name = result.metrics[0][1].removeprefix("val ").removesuffix(" (epoch)")
+    name = result.metrics[0][1]
     head = texts[0].strip(" |>*#:='\"{")
     return head.endswith(name) and len(head) - len(name) <= 2 and len(texts) <= 2 * len(result.metrics) + 3

@@ -7,13 +7,25 @@ from collections.abc import Sequence
 
 from tuimon.record import number
 from tuimon.sources.text import words as w
-from tuimon.sources.text.lex import cut, tidy
+from tuimon.sources.text.lex import cut, pattern, tidy
 from tuimon.sources.text.plan import NOTHING, Plan, plan, split_words
 from tuimon.sources.text.steps import Position, integer
 from tuimon.sources.text.tables import Tables
 
 MOST_LAYOUTS = 4096
 """Layouts that are remembered. A training has a few dozen; text that is no log has a new one on every line."""
+
+QUICK = 6
+"""Layouts that are tried first; a training loop prints one to four kinds of lines."""
+
+MOST_USES = 10_000
+"""Uses of a layout before its pattern, which fell out of use meanwhile, is made anew."""
+
+MOST_WAITING = 16
+"""Lines kept for a log that ends before there is any evidence."""
+
+NEAR = 100
+"""Lines behind a step within which the other lines of its record stand; Coqui prints 45."""
 
 Row = tuple[int, tuple[str, ...], Sequence[float | None]]
 
@@ -29,18 +41,33 @@ class Reader:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.family = ""
+        self._quick: list[tuple[re.Pattern[str], Plan]] = []
         self._plans: dict[str, Plan] = {}
         self._position = Position()
         self._tables = Tables()
         self._block: dict[str, float | None] = {}
         self._block_step = 0
-        self._block_places: list[tuple[Plan, list[str]]] = []
+        self._block_places: list[tuple[Plan, Sequence[str]]] = []
         self._val = False
-        self._any = False
-        self._waiting: list[tuple[Plan, int, tuple[str, ...], list[float | None]]] = []
+        self._count = 0
+        self._since = 0
+        self._waiting: list[tuple[Plan, Sequence[str]]] = []
 
     def line(self, line: str) -> None:
         """Takes in one line."""
+        for place, (expression, known) in enumerate(self._quick):
+            found = expression.fullmatch(line)
+            if found is not None:
+                if place:
+                    self._quick.insert(0, self._quick.pop(place))
+                self._since += 1
+                if known is not NOTHING:
+                    self._numbers(known, found.groups())
+                return
+        self._slow(line)
+
+    def _slow(self, line: str) -> None:
+        """Takes in a line of a layout that did not come lately."""
         parts = cut(tidy(line))
         if len(parts) == 1:
             self._without_number(line, parts[0])
@@ -50,6 +77,19 @@ class Reader:
             if row is not None:
                 self._table_row(*row)
                 return
+        self._since += 1
+        known = self._plan(parts)
+        if known is NOTHING:
+            if not (self._block_places and line.lstrip().startswith("|")):
+                self._flush()
+            self._notice(line)
+            return
+        self._numbers(known, parts[1::2])
+        known.uses += 1
+        if known.uses == 3 and known.accepted:
+            self._remember(known, line, parts[1::2])
+
+    def _plan(self, parts: list[str]) -> Plan:
         key = "\0".join(parts[::2])
         known = self._plans.get(key)
         if known is None:
@@ -58,18 +98,22 @@ class Reader:
                 if len(self._plans) >= MOST_LAYOUTS:
                     self._plans.clear()
             known = self._plans[key] = plan(parts[::2])
-        if known is NOTHING:
-            self._flush()
-            self._notice(line)
-            return
-        self._numbers(known, parts[1::2])
+        return known
+
+    def _remember(self, known: Plan, line: str, numbers: Sequence[str]) -> None:
+        """Has lines of this layout recognised at a glance."""
+        expression = pattern(line, numbers)
+        if expression is not None:
+            self._quick.insert(0, (expression, known))
+            del self._quick[QUICK:]
+            known.uses = -MOST_USES
 
     def finish(self) -> None:
         """Nothing follows: what waits for evidence is taken if there was nothing better."""
         self._flush()
-        if not self._any:
-            for _, step, names, values in self._waiting:
-                self.rows.append((step, names, values))
+        if not self._count:
+            for known, numbers in self._waiting:
+                self._emit(known, numbers)
         self._waiting.clear()
 
     def _without_number(self, line: str, text: str) -> None:
@@ -81,8 +125,10 @@ class Reader:
             if found:
                 self._val = not found[-1].lower().startswith("train")
 
-    def _numbers(self, known: Plan, numbers: list[str]) -> None:
+    def _numbers(self, known: Plan, numbers: Sequence[str]) -> None:
         """A line with numbers whose layout means something."""
+        if known.step is not None:
+            self._since = 0
         if known.box:
             self._block_row(known, numbers)
             return
@@ -97,8 +143,10 @@ class Reader:
         self._flush()
         if known.accepted or self._evidence(known, numbers):
             self._emit(known, numbers)
+        elif known.step is not None or known.epoch is not None:
+            self._position.note(known, numbers)
 
-    def _emit(self, known: Plan, numbers: list[str]) -> None:
+    def _emit(self, known: Plan, numbers: Sequence[str]) -> None:
         names = self._named(known)
         if known.step is None and known.guess is not None and known.accepted:
             step = integer(numbers[known.guess])
@@ -112,7 +160,7 @@ class Reader:
         if not self.family:
             self.family = known.family
 
-    def _full_bar(self, known: Plan, numbers: list[str]) -> int:
+    def _full_bar(self, known: Plan, numbers: Sequence[str]) -> int:
         """A Keras bar that is full ends an epoch; it is the epoch's record."""
         return self._position.epoch_record(known, numbers)
 
@@ -122,56 +170,74 @@ class Reader:
             return tuple(f"val {name.removesuffix(' (epoch)')}" for name in known.names)
         return known.names
 
-    def _evidence(self, known: Plan, numbers: list[str]) -> bool:
+    def _evidence(self, known: Plan, numbers: Sequence[str]) -> bool:
         """Whether a layout that was not accepted so far is that of a record."""
-        known.seen += 1
         if known.measures and self._is_sure(known, numbers):
-            known.accepted = True
+            known.accepted, known.guess = True, None
             return True
         step = self._position.now
         if known.first is None:
-            known.first = (step, numbers)
-            if known.measures and len(self._waiting) < 16:
-                # For a log that ends before there is any evidence.
-                self._waiting.append((known, len(self._waiting), known.names, values(numbers, known.indexes)))
+            known.first = (step, numbers, self._count)
+            if (known.measures or known.step is not None) and len(self._waiting) < MOST_WAITING:
+                self._waiting.append((known, numbers))
             return False
         if not self._moves(known, numbers, step):
             return False
         known.accepted = True
-        first_step, first = known.first
-        if self._position.now == first_step or self._position.now is None:
-            # Nothing came in between: the first one can still be told in its place.
-            self._emit(known, first)
+        before, first, count = known.first
+        if count == self._count and (known.measures or known.step is not None):
+            # No record came in between: the first one can still be told in its place.
+            if known.step is None and known.guess is None and before is not None:
+                self._put(before, self._named(known), values(first, known.indexes))
+            else:
+                self._emit(known, first)
         return True
 
-    def _is_sure(self, known: Plan, numbers: list[str]) -> bool:
+    def _is_sure(self, known: Plan, numbers: Sequence[str]) -> bool:
         """Whether one line is enough: a step beside a loss, or a loss of some precision and nothing else."""
         shown = [numbers[i] for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)]
-        if known.step is not None or known.epoch is not None:
+        if known.step is not None or known.epoch is not None or known.summary:
             return any(not text.isdigit() for text in shown) or not shown
-        return known.pure and any(_decimals(text) >= 3 for text in shown)
+        return (known.pure or known.val) and any(_decimals(text) >= 3 for text in shown)
 
-    def _moves(self, known: Plan, numbers: list[str], step: int | None) -> bool:
+    def _moves(self, known: Plan, numbers: Sequence[str], step: int | None) -> bool:
         """Whether a layout that comes again comes with another step."""
         assert known.first is not None
-        before, first = known.first
+        before, first, _ = known.first
         if known.step is not None:
             return numbers[known.step] != first[known.step]
-        if known.epoch is not None or known.dictionary:
+        fraction = any("." in numbers[i] or not numbers[i][-1:].isdigit() for i in known.indexes)
+        if known.epoch is not None:
             return numbers != first or known.dictionary
+        if not known.measures:
+            return (known.dictionary and fraction) or self._accompanies(known, step)
         moved = step is not None and step != before
         if known.guess is not None and not moved and not self._position.counted:
             old, new = integer(first[known.guess]), integer(numbers[known.guess])
             exact = "." not in first[known.guess] + numbers[known.guess]
-            if old is not None and new is not None and exact and new > old and known.measures:
+            if old is not None and new is not None and exact and new > old:
                 return True
         known.guess = None
-        fraction = any("." in numbers[i] or not numbers[i][-1:].isdigit() for i in known.indexes)
-        if not known.measures:
-            return moved
         return fraction and numbers != first and (moved or not self._position.counted)
 
-    def _block_row(self, known: Plan, numbers: list[str]) -> None:
+    def _accompanies(self, known: Plan, step: int | None) -> bool:
+        """Whether numbers without a step or a loss come once with each step, soon behind it: one line of a longer record.
+
+        Configurations and generated text come at any time, or several times in one step.
+        """
+        if known.seen < 0:
+            return False
+        assert known.first is not None
+        before, _, count = known.first
+        if not self._count or step is None or self._since > NEAR or (before is not None and step <= before):
+            # Never again; what is counted is how often it came with another step.
+            known.seen = -1
+            return False
+        known.first = (step, known.first[1], count)
+        known.seen += 1
+        return known.seen >= (1 if "lr" in known.roles else 2)
+
+    def _block_row(self, known: Plan, numbers: Sequence[str]) -> None:
         """A line without a step: one of several that make a record, or a record by itself."""
         if known.box:
             for i, name in zip(known.indexes, known.names, strict=True):
@@ -215,7 +281,7 @@ class Reader:
         self._put(step if step is not None else 0, ("loss",), [float("nan")])
 
     def _put(self, step: int, names: tuple[str, ...], cells: Sequence[float | None]) -> None:
-        self._any = True
+        self._count += 1
         self.rows.append((step, names, cells))
 
 

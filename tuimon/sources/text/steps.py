@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tuimon.sources.names import rank_step
 from tuimon.sources.text.plan import Plan
 
 _LARGEST = 2**53
+_UNKNOWN = 1000
 
 
 def integer(text: str) -> int | None:
@@ -47,10 +49,12 @@ class Position:
                 self.bar = (place, total)
         if plan.epoch is not None and plan.step is None:
             self._enter(numbers[plan.epoch])
-        elif plan.step is not None and plan.bar == "" and not plan.val:
+        elif plan.step is not None and plan.bar == "" and not (plan.val and plan.local):
             step = self._own(plan, numbers)
             if step is not None:
                 self.now = step
+                # A counter with its end beside it, or one that counts the run, is no setting of a configuration.
+                self.counted = self.counted or plan.whole or (plan.total is not None and not plan.local)
 
     def _enter(self, text: str) -> None:
         """A new epoch, if `text` is a whole number."""
@@ -150,10 +154,10 @@ class Position:
 
     def of_box(self, rows: Sequence[tuple[Plan, Sequence[str]]]) -> int | None:
         """The step of a record written as a box, from the row that counts the run; None if no row counts anything."""
-        counting = [(not plan.whole, plan, numbers) for plan, numbers in rows if plan.step is not None]
+        counting = [(plan, numbers) for plan, numbers in rows if plan.step is not None]
         if not counting:
             return None
-        _, plan, numbers = min(counting, key=lambda row: row[0])
+        plan, numbers = min(counting, key=lambda row: _UNKNOWN if (rank := rank_step(row[0].counter)) is None else rank)
         step = self._own(plan, numbers)
         if step is not None:
             self.now, self.counted = step, True

@@ -75,3 +75,6 @@ FAMILIES = (
     ("verl", re.compile(r"actor/pg_loss")),
 )
 """Text of a record's layout -> the trainer that prints so, for the header line. First fit."""
+
+NO_RECORD = ("time (ms)", "Loaded:", "Region ", "total_bbox")
+"""Beginnings of lines that repeat and hold nothing about how the training goes."""
