@@ -173,7 +173,7 @@ NAN = (
         confused_with=("zero-gradient", "nan-backward"),
         needs=("loss", "grad_norm"),
         known_at="2 records after the onset",
-        outranks=("zero-gradient", "nan-backward", "frozen-weights"),
+        outranks=("frozen-weights", "nan-backward", "nan-val-only", "zero-gradient"),
     ),
     Row(
         signature="nan-first-step",

@@ -104,7 +104,7 @@ PLATEAU = (
         confused_with=("flat-midway", "frozen-weights"),
         needs=("lr", "grad_norm"),
         known_at="about 200 steps after the start",
-        outranks=("flat-midway",),
+        outranks=("flat-midway", "prior-prediction", "uniform-prediction"),
     ),
     Row(
         signature="uniform-prediction",
@@ -122,7 +122,7 @@ PLATEAU = (
         confused_with=("prior-prediction", "memorising-noise", "lr-too-low"),
         needs=("loss", "num_classes"),
         known_at="200 steps after the onset",
-        outranks=("flat-midway", "lr-too-low"),
+        outranks=("flat-midway",),
     ),
     Row(
         signature="prior-prediction",
@@ -149,7 +149,7 @@ PLATEAU = (
         confused_with=("uniform-prediction", "dead-relu", "vanishing-gradient"),
         needs=("loss", "class_counts"),
         known_at="200 steps after the onset",
-        outranks=("flat-midway", "lr-too-low", "uniform-prediction"),
+        outranks=("flat-midway", "uniform-prediction"),
     ),
     Row(
         signature="double-softmax",
@@ -172,7 +172,7 @@ PLATEAU = (
         confused_with=("flat-midway", "prior-prediction"),
         needs=("loss", "num_classes"),
         known_at="late: once it rests on the floor",
-        outranks=("flat-midway",),
+        outranks=("flat-midway", "prior-prediction"),
     ),
     Row(
         signature="memorising-noise",
@@ -238,7 +238,7 @@ PLATEAU = (
         confused_with=("lr-too-low", "dead-relu", "saturated", "prior-prediction"),
         needs=("grad_norm/<layer>",),
         known_at="10 records after the onset",
-        outranks=("lr-too-low", "flat-midway"),
+        outranks=("flat-midway", "lr-too-low", "prior-prediction", "uniform-prediction"),
     ),
     Row(
         signature="dead-relu",
