@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from tuimon.signatures.divergence import Excursions
-from tuimon.signatures.fit import Overfitting
+from tuimon.signatures.early import BelowFloor, DivergesFromStart, InitialLossOff
+from tuimon.signatures.fit import MemorisingNoise, Overfitting, Undertrained, ValidationBelowTraining
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
+from tuimon.signatures.layers import DeadUnits, SaturatedUnits, VanishingGradient
 from tuimon.signatures.nan import NonFinite, NonFiniteValidation
-from tuimon.signatures.notes import Resumed
+from tuimon.signatures.notes import Missing, Resumed
 from tuimon.signatures.plateau import DoubleSoftmax, TellingLevels
+from tuimon.signatures.precision import HalfPrecisionRange
+from tuimon.signatures.slow import Oscillation, SlowDivergence
 from tuimon.signatures.still import FlatMidway, FrozenWeights, LearningRateTooLow
 from tuimon.signatures.stretch import Detector
 
 DETECTORS: tuple[type[Detector], ...] = (
     NonFinite,
     NonFiniteValidation,
+    HalfPrecisionRange,
     Excursions,
+    DivergesFromStart,
+    SlowDivergence,
+    Oscillation,
+    BelowFloor,
     ExplodingGradient,
     GradientsAccumulate,
     ZeroGradient,
@@ -23,8 +32,16 @@ DETECTORS: tuple[type[Detector], ...] = (
     TellingLevels,
     DoubleSoftmax,
     FlatMidway,
+    VanishingGradient,
+    DeadUnits,
+    SaturatedUnits,
+    MemorisingNoise,
     Overfitting,
+    Undertrained,
+    ValidationBelowTraining,
+    InitialLossOff,
     Resumed,
+    Missing,
 )
 """Every detector, in the order in which they see a stretch."""
 

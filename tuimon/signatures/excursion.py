@@ -26,8 +26,9 @@ SETTLED = 20
 CLIMB = 0.25
 """Further rise, as a share of the first one, that makes a climb of it: a step up in the data stays where it is."""
 
-ORDINARY_FOLD = 3.0
-"""Gradient norms within this factor of their level are ordinary: a new mix of data changes them by less than that."""
+ORDINARY_FOLD = 10.0
+"""Gradient norms within this factor of their level are ordinary: errors ten times larger, as a new mix of data makes
+them, raise the gradient of a squared error that much; damaged weights raise it further."""
 
 HALF = 0.5
 """Share of the progress that a step up must cost to count as a failure: less is a change of data to look at."""

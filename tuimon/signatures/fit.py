@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from tuimon.formulas import uniform_loss
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
+from tuimon.signatures.plateau import classes
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import median
 
@@ -95,3 +97,128 @@ class Overfitting(Detector):
         if self._train_at_best is not None and self._train:
             why += f" while loss {short(self._train_at_best)} -> {short(median(self._train))}"
         return (Finding("overfitting", "overfit", "warning", self._best_step, self._detected, True, why),)
+
+RISEN = 0.02
+"""Nats by which validation must be above ln C: three evaluations there are worse than knowing nothing."""
+
+LEARNED = 0.1
+"""Nats by which the training loss must be below ln C at the same time."""
+
+
+class MemorisingNoise(Detector):
+    """The training loss falls while validation is worse than knowing nothing: inputs and labels do not belong together.
+
+    Three evaluations in a row above ln C and rising, none ever below it by more than 0.02 nats, with a training loss
+    below ln C. Needs num_classes.
+    """
+
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._run = 0
+        self._last = 0.0
+        self._learned = False
+        self._low = 0.0
+        self._detected: int | None = None
+        self._evidence = ""
+
+    def update(self, stretch: Stretch) -> None:
+        """Exits early on stretches without an evaluation."""
+        count = classes(stretch.course)
+        if count is None or self._learned or stretch.course.silent:
+            return
+        uniform = uniform_loss(count)
+        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
+            losses = [loss for at, loss in zip(stretch.loss.steps, stretch.loss.values, strict=True) if at <= step]
+            if losses:
+                self._low = losses[-1]
+            elif stretch.course.losses:
+                self._low = stretch.course.losses[-1]
+            if self._first is None:
+                self._first = step
+            if value < uniform - RISEN:
+                self._learned, self._detected = True, None
+                return
+            falls = self._low < uniform - LEARNED
+            self._run = self._run + 1 if value > uniform + RISEN and value > self._last and falls else 0
+            self._last = value
+            if self._run >= EVALUATIONS and self._detected is None:
+                self._detected = step
+                self._evidence = f"val_loss {short(value)} at {step}, never better than ln {count} = {uniform:.4f}"
+                self._evidence += f", while loss is {short(self._low)}"
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        if self._detected is None or self._first is None:
+            return ()
+        return (
+            Finding("memorising-noise", "plateau", "failure", self._first, self._detected, True, self._evidence),
+        )
+
+ENDING = 0.9
+"""Share of the declared steps from which the end of the run is near."""
+
+STILL = 0.05
+"""Share of all progress that the last quarter must have brought."""
+
+
+class Undertrained(Detector):
+    """The loss still falls at the end of the declared steps: more steps would have helped. Not a failure."""
+
+    def __init__(self) -> None:
+        self._finding: Finding | None = None
+
+    def renewed(self, course: Course) -> None:
+        """Looks at the last quarter of the run."""
+        self._finding = None
+        total = course.meta.get("total_steps")
+        blocks = course.outline.blocks
+        if not isinstance(total, int) or len(blocks) < 8 or course.silent or blocks[-1].last < ENDING * total:
+            return
+        quarter = blocks[-(len(blocks) // 4) :]
+        start, end = quarter[0].mean, quarter[-1].mean
+        error = (quarter[0].spread**2 / quarter[0].count + quarter[-1].spread**2 / quarter[-1].count) ** 0.5
+        progress = course.origin - end
+        if start - end > max(STILL * progress, 3 * error) and progress > 0:
+            onset = quarter[0].first
+            why = f"loss {short(start)} -> {short(end)} over the last quarter, from step {onset}"
+            self._finding = Finding("undertrained", "overfit", "note", onset, quarter[-1].last, True, why)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return (self._finding,) if self._finding is not None else ()
+
+BELOW = 5
+"""Evaluations in a row below the training loss that are no accident of the batches."""
+
+
+class ValidationBelowTraining(Detector):
+    """The validation loss stays below the training loss: dropout, augmentation, or a leak. Not a failure."""
+
+    def __init__(self) -> None:
+        self._run = 0
+        self._since = 0
+        self._last: tuple[int, float, float] | None = None
+
+    def update(self, stretch: Stretch) -> None:
+        """Exits at once on stretches without an evaluation."""
+        level = stretch.course.level
+        if not stretch.val.values or level is None:
+            return
+        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
+            if value < level.middle - 0.5 * level.sigma:
+                self._run += 1
+                self._since = step if self._run == 1 else self._since
+                self._last = (step, value, level.middle)
+            else:
+                self._run = 0
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one, while it lasts."""
+        if self._run < BELOW or self._last is None:
+            return ()
+        step, value, loss = self._last
+        why = f"val_loss {short(value)}, loss {short(loss)}, in {self._run} evaluations from {self._since}"
+        return (Finding("val-below-train", "note", "note", self._since, step, True, why),)

@@ -84,3 +84,38 @@ class Resumed(Detector):
     def findings(self) -> Sequence[Finding]:
         """One note per resume."""
         return [*self._findings, self._told()] if self._after is not None else self._findings
+
+
+UNEVALUATED = 512
+"""Records without a validation loss after which there will be none."""
+
+UNMEASURED = 64
+"""Records without a gradient norm after which there will be none."""
+
+
+class Missing(Detector):
+    """What the log does not hold and the table would need: a validation loss, a gradient norm."""
+
+    def __init__(self) -> None:
+        self._findings: dict[str, Finding] = {}
+
+    def renewed(self, course: Course) -> None:
+        """Looks at which roles have been logged."""
+        if course.last_step is None or course.first_step is None or "loss" not in course.logged:
+            return
+        for role, after, name, why in (
+            ("val_loss", UNEVALUATED, "no-validation", "no val_loss in {} records: overfitting cannot be seen"),
+            ("grad_norm", UNMEASURED, "no-grad-norm", "no grad_norm in {} records: several rows cannot be told apart"),
+        ):
+            if role in course.logged:
+                self._findings.pop(name, None)
+            elif course.records >= after and name not in self._findings:
+                self._findings[name] = Finding(
+                    name, "note", "note", course.first_step, course.last_step, True, why.format(course.records),
+                    missing=f"log {role}",
+                )  # fmt: skip
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """One per role that is missing."""
+        return tuple(self._findings.values())

@@ -49,7 +49,7 @@ class Standing(NamedTuple):
 
 def standing(course: Course) -> Standing | None:
     """The level at which the loss stands now, with no better one before it; None when it moves or moved lower."""
-    blocks = course.outline.tail(FLAT_RECORDS, 3)
+    blocks = next((tail for times in (1, 2, 4) if _sure(tail := course.outline.tail(times * FLAT_RECORDS, 3))), [])
     if not blocks and "val_loss" in course.logged:
         blocks = course.outline.tail(FLAT_EVALUATED, 2) if _evaluated(course) else []
     if not blocks:
@@ -59,7 +59,7 @@ def standing(course: Course) -> Standing | None:
     gradient, t = slope(means)
     drift = abs(gradient) * len(means)
     within = math.sqrt(math.fsum([block.spread**2 / block.count for block in blocks])) / len(blocks)
-    if within > UNSURE or (drift > NEAR_LEVEL and abs(t) > 2.0) or max(means) - min(means) > 6 * within + NEAR_LEVEL:
+    if (drift > NEAR_LEVEL and abs(t) > 2.0) or max(means) - min(means) > 6 * within + NEAR_LEVEL:
         return None
     everything = course.outline.blocks
     if min(block.mean for block in everything) < level - NEAR_LEVEL - 3 * within * math.sqrt(len(blocks)):
@@ -68,6 +68,11 @@ def standing(course: Course) -> Standing | None:
     low = min(block.low for block in everything)
     high = max(block.high for block in everything)
     return Standing(level, within, everything[start].first, blocks[-1].last, low, high)
+
+
+def _sure(blocks: Sequence[Block]) -> bool:
+    """Their mean is known well enough."""
+    return bool(blocks) and math.sqrt(math.fsum([b.spread**2 / b.count for b in blocks])) / len(blocks) <= UNSURE
 
 
 def _error(block: Block) -> float:

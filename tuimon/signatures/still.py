@@ -190,16 +190,16 @@ def _total(parts: Sequence[float | None]) -> float | None:
     return math.fsum(known) if len(known) == len(parts) else None
 
 
-ALIVE = 0.1
-"""Share of its start below which the gradient norm says that the run has converged."""
+ALIVE = 0.5
+"""Share of its start below which the gradient norm says that the run is converging."""
 
 OCTAVE = 0.012
 """Share of all progress that half of the run must bring: runs that still learn bring two percent or more."""
 
-SMOOTH_NOISE = 0.02
+SMOOTH_NOISE = 0.005
 """Greatest noise, as a share of the progress, in which so small a progress can be seen at all."""
 
-FAR_FROM_DONE = 1e-3
+FAR_FROM_DONE = 5e-3
 """Share of the first loss below which a flat loss has simply arrived."""
 
 OCTAVES_AT_LEAST = 3
@@ -211,7 +211,7 @@ class FlatMidway(Detector):
 
     Two cases can be told from noise and from convergence. The learning rate has fallen a hundredfold and stayed there
     for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought less than
-    1.2 % of all progress each, the gradient is not known to have died away, and the loss is not a thousandth of its start.
+    1.2 % of all progress each, the gradient is not known to have died away, and the loss is not within half a percent of zero.
     Errs on tasks whose floor is high: a lower bound of the loss is not in the log.
     """
 
@@ -262,7 +262,7 @@ class FlatMidway(Detector):
         last = blocks[-1]
         if progress <= 0.0 or last.spread > SMOOTH_NOISE * progress or best < FAR_FROM_DONE * origin:
             return None
-        middle, early = blocks[max(count // 2 - 1, 0)], blocks[max(count // 4 - 1, 0)]
+        middle, early = blocks[(count - 1) // 2], blocks[(count - 1) // 4]
         drops = (early.mean - middle.mean, middle.mean - last.mean)
         if count < 4 * OCTAVES_AT_LEAST:
             drops = (drops[1], drops[1])

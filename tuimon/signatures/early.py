@@ -1,0 +1,205 @@
+"""What can be known from the start of a run: divergence without a calm baseline, and a first loss that is off."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+from tuimon.formulas import uniform_loss
+from tuimon.record import Mark
+from tuimon.signatures.course import Course
+from tuimon.signatures.finding import Finding
+from tuimon.signatures.growth import short
+from tuimon.signatures.plateau import classes
+from tuimon.signatures.stretch import Detector, Stretch
+from tuimon.stats import median
+
+FIRST = 32
+"""Losses from which the start of a run is judged: warm-up humps of a dozen records are over by then."""
+
+RECENT = 16
+"""Losses that must agree that the run is worse than untrained."""
+
+WORSE = 0.25
+"""Share of the first loss by which it must be worse: less is the noise of first batches."""
+
+NOISE = 4.0
+"""The same in units of the run's own noise, its median absolute change from record to record."""
+
+KEPT_UP = 0.5
+"""Share of the highest excess that must still be there: what has come down by half is on its way back."""
+
+RUN = 6
+"""Rises in a row that make a growth from the start."""
+
+TENFOLD = 10.0
+"""Growth of the excess over those: a hump of a healthy warm-up triples the loss at most, and slows."""
+
+
+class DivergesFromStart(Detector):
+    """A run that gets worse than untrained and does not come back, before there is a baseline to compare with.
+
+    Either six rises in a row that take the loss tenfold further above its first value, or, from the 32nd loss on, a
+    median of the last 16 that is a quarter of the first loss and four times the noise above it and has not come down by
+    half. Withdrawn when the loss comes back: of networks pushed past the limit most do. Needs a loss whose size means
+    something, that is, one above zero.
+    """
+
+    def __init__(self) -> None:
+        self._first: tuple[int, float] | None = None
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        self._count = 0
+        self._peak = -math.inf
+        self._peak_step = 0
+        self._onset: int | None = None
+        self._detected: int | None = None
+        self._over = False
+        self._rises: deque[float] = deque(maxlen=RUN + 1)
+        self._gns: list[float] = []
+        self._lr: float | None = None
+        self._best = math.inf
+
+    def update(self, stretch: Stretch) -> None:
+        """Exits at once after the start, and when the run has learned."""
+        if self._over or not stretch.loss.values:
+            return
+        course = stretch.course
+        if stretch.gn.values:
+            self._gns = [*self._gns[:3], stretch.gn.high]
+        if stretch.lr.values:
+            self._lr = stretch.lr.values[-1]
+        for step, value in zip(stretch.loss.steps, stretch.loss.values, strict=True):
+            self._row(step, value)
+            if self._over:
+                return
+        self._over = course.silent and self._detected is None
+
+    def _row(self, step: int, value: float) -> None:
+        if self._first is None:
+            self._first = (step, value)
+            self._over = value <= 0.0
+        first = self._first[1]
+        self._count += 1
+        self._recent.append(value)
+        self._rises.append(value)
+        if value <= first:
+            self._onset = None
+            self._best = min(self._best, value)
+        elif self._onset is None:
+            self._onset = step
+        if value > self._peak:
+            self._peak, self._peak_step = value, step
+        if self._best < (1 - WORSE) * first or self._count > 2 * FIRST and self._detected is None:
+            self._over = True  # it has learned: from here on there is a level to leave
+            return
+        if self._grows(first):
+            self._detected = step if self._detected is None else self._detected
+        elif self._count >= FIRST:
+            self._detected = (step if self._detected is None else self._detected) if self._stays(first) else None
+
+    def _grows(self, first: float) -> bool:
+        rises = list(self._rises)
+        if len(rises) <= RUN or not all(a < b for a, b in zip(rises, rises[1:], strict=False)):
+            return False
+        return rises[-1] - first > TENFOLD * max(rises[0] - first, WORSE * first / TENFOLD)
+
+    def _stays(self, first: float) -> bool:
+        recent = list(self._recent)
+        noise = median([abs(b - a) for a, b in zip(recent, recent[1:], strict=False)])
+        excess = median(recent) - first
+        return excess > max(WORSE * first, NOISE * noise) and excess > KEPT_UP * (self._peak - first)
+
+    def rewind(self, step: int, course: Course) -> None:
+        """A rewind to the start is another run."""
+        if course.first_step is not None and step <= course.first_step:
+            self.__init__()  # type: ignore[misc]
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        if self._detected is None or self._first is None:
+            return ()
+        onset = self._onset if self._onset is not None else self._first[0]
+        why = f"loss {short(self._first[1])} -> {short(self._peak)} at {self._peak_step}, from the start"
+        if len(self._gns) > 1:
+            why += f", grad_norm {short(self._gns[0])} -> {short(self._gns[-1])}"
+        why += f", lr {short(self._lr)}" if self._lr is not None else ""
+        return (Finding("lr-too-high", "divergence", "failure", onset, self._detected, True, why),)
+
+
+OFF = 0.5
+"""Nats that the first cross-entropy may lie from ln C: a usual initial layer stays within 0.2."""
+
+SUMMED = 0.1
+"""Relative distance within which the first loss over ln C counts as the batch size."""
+
+
+class InitialLossOff(Detector):
+    """The first cross-entropy is not near ln C: initial logits too wide, the wrong C, or a loss summed over the batch.
+
+    Needs num_classes, an objective that is a cross-entropy or not declared, and a log that begins at the first steps.
+    Errs on a fine-tuned head, which starts better than ln C; that is why only a worse start counts.
+    """
+
+    def __init__(self) -> None:
+        self._done = False
+        self._findings: tuple[Finding, ...] = ()
+
+    def update(self, stretch: Stretch) -> None:
+        """Looks at the first loss only."""
+        if self._done or not stretch.loss.values:
+            return
+        self._done = True
+        step, loss = stretch.loss.steps[0], stretch.loss.values[0]
+        count = classes(stretch.course)
+        objective = str(stretch.course.meta.get("objective", "cross_entropy"))
+        if count is None or objective != "cross_entropy" or step > 1:
+            return
+        uniform = uniform_loss(count)
+        if loss - uniform <= OFF:
+            return
+        why = f"first loss {short(loss)}, ln {count} is {uniform:.4f}"
+        batch = stretch.course.meta.get("batch_size")
+        if isinstance(batch, int) and batch > 1 and abs(loss / uniform / batch - 1) < SUMMED:
+            why += f": about {batch} times as much, the batch size"
+        self._findings = (Finding("initial-loss-off", "data", "warning", step, step, True, why),)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return self._findings
+
+
+class BelowFloor(Detector):
+    """A loss under its minimum: a cross-entropy or squared error below zero.
+
+    Only where the objective, or the number of classes, is declared.
+    """
+
+    def __init__(self) -> None:
+        self._since: int | None = None
+        self._value = 0.0
+
+    def update(self, stretch: Stretch) -> None:
+        """Exits at once on positive losses."""
+        if stretch.loss.low >= 0.0 or self._since is not None:
+            return
+        meta = stretch.course.meta
+        objective = str(meta.get("objective", "cross_entropy" if classes(stretch.course) else ""))
+        if objective not in ("cross_entropy", "mse"):
+            return
+        at = next(i for i, value in enumerate(stretch.loss.values) if value < 0.0)
+        self._since, self._value = stretch.loss.steps[at], stretch.loss.values[at]
+        self._objective = objective
+
+    def mark(self, mark: Mark, course: Course) -> None:
+        """Nothing: what was below its floor stays wrong."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        if self._since is None:
+            return ()
+        why = f"loss {short(self._value)} at {self._since}, a {self._objective.replace('_', ' ')} is never below 0"
+        return (Finding("below-floor", "divergence", "failure", self._since, self._since, True, why),)

@@ -1,0 +1,167 @@
+"""Divergence and oscillation that show only over many records."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+from tuimon.record import Mark
+from tuimon.signatures.course import LR_RISE, Course
+from tuimon.signatures.finding import Finding, Severity
+from tuimon.signatures.growth import FAR, short
+from tuimon.signatures.outline import Block
+from tuimon.signatures.stretch import Detector, Stretch
+from tuimon.stats import autocorrelation, mann_kendall, slope
+
+CREEP_RECORDS = 200
+"""Losses over which a creep must last: shorter ones are told by the excursions, or pass."""
+
+CREEP_BLOCKS = 7
+"""Blocks in which it must show: seven that all rise have a chance of 1 in 5040 under no trend."""
+
+CREEP_SCORE = 2.8
+"""Mann-Kendall score of the block means: 3.0 is seven of seven in order, and block means are nearly independent."""
+
+LOST = 0.25
+"""Share of the progress that must be lost for a failure; below it is a warning."""
+
+STEADY_RISE = 0.1
+"""Least share of the progress that a creep must have lost to be told at all."""
+
+
+class SlowDivergence(Detector):
+    """The loss creeps up for hundreds of records, without a spike.
+
+    From its best block on, the means of at least seven blocks rise (Mann-Kendall), over 200 records or more, to eight
+    standard errors above the best and a tenth of the progress. Not told while the learning rate is above what it was at
+    the best block but not above its earlier peak: a restart. Errs on data whose difficulty rises.
+    """
+
+    def __init__(self) -> None:
+        self._finding: Finding | None = None
+
+    def renewed(self, course: Course) -> None:
+        """Looks from the best block on."""
+        before, self._finding = self._finding, None
+        blocks = course.outline.blocks
+        if course.silent or len(blocks) <= CREEP_BLOCKS:
+            return
+        best = min(range(len(blocks)), key=lambda i: blocks[i].mean)
+        rising, last = blocks[best:], blocks[-1]
+        progress = max(course.origin - blocks[best].mean, 0.0)
+        rise = last.mean - blocks[best].mean
+        if len(rising) < CREEP_BLOCKS or sum(block.count for block in rising) < CREEP_RECORDS:
+            return
+        error = max(block.spread / math.sqrt(block.count) for block in (blocks[best], last))
+        if rise < max(FAR * error, STEADY_RISE * progress) or self._restarted(blocks, best):
+            return
+        # The rise may have begun after some flat blocks: it is dated where the loss last was near its best.
+        if mann_kendall([block.mean for block in rising]) < CREEP_SCORE or not self._gradual(rising, rise):
+            return
+        start = max(i for i, block in enumerate(rising) if block.mean < rising[0].mean + max(2 * error, 0.05 * rise))
+        onset = rising[start].last
+        severity: Severity = "failure" if rise > LOST * progress else "warning"
+        detected = before.detected_step if before is not None else last.last
+        why = f"loss {short(rising[0].mean)} -> {short(last.mean)} over steps {onset}-{last.last}, without a spike"
+        why += f", lr {short(last.lr)}" if last.lr is not None else ""
+        self._finding = Finding("slow-divergence", "divergence", severity, onset, detected, True, why)
+
+    def _gradual(self, rising: Sequence[Block], rise: float) -> bool:
+        """No single step from block to block makes more than half of the rise."""
+        return max(b.mean - a.mean for a, b in zip(rising, rising[1:], strict=False)) < 0.5 * rise
+
+    def _restarted(self, blocks: Sequence[Block], best: int) -> bool:
+        """The learning rate has come back to where it once was."""
+        then, now = blocks[best].lr, blocks[-1].lr
+        peak = max((block.lr for block in blocks[:best] if block.lr is not None), default=0.0)
+        if then is None or now is None or now <= LR_RISE * then:
+            return False
+        return now <= LR_RISE * peak or best == 0
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return (self._finding,) if self._finding is not None else ()
+
+
+FLIPS = 64
+"""Losses in a window of the oscillation test."""
+
+FLIPPING = -0.5
+"""Lag-1 autocorrelation below which the loss alternates: white noise of 64 points comes there once in 30,000 windows."""
+
+WINDOWS = 2
+"""Windows in a row that must alternate: once in 1e9 under white noise."""
+
+JITTER = 0.02
+"""Least size of the jitter, as a share of the progress or of the level: a smaller one harms nothing."""
+
+
+class Oscillation(Detector):
+    """The loss jumps from side to side every step and barely improves: the learning rate is just under its limit.
+
+    Lag-1 autocorrelation of the detrended loss below -0.5 in two windows of 64 in a row. Seen only where steps follow
+    each other without gaps; in small minibatches the noise of the batches hides it, and this stays silent. Errs on epochs
+    of two batches.
+    """
+
+    def __init__(self) -> None:
+        self._window: list[float] = []
+        self._steps: list[int] = []
+        self._agreeing = 0
+        self._onset = 0
+        self._found: Finding | None = None
+        self._closed: deque[Finding] = deque(maxlen=8)
+
+    def update(self, stretch: Stretch) -> None:
+        """Collects windows of 64 losses."""
+        if not stretch.loss.values:
+            return
+        self._window.extend(stretch.loss.values)
+        self._steps.extend(stretch.loss.steps)
+        while len(self._window) >= FLIPS:
+            self._judge(self._window[:FLIPS], self._steps[:FLIPS], stretch.course)
+            del self._window[:FLIPS]
+            del self._steps[:FLIPS]
+
+    def _judge(self, window: Sequence[float], steps: Sequence[int], course: Course) -> None:
+        gradient, _ = slope(window)
+        rest = [value - gradient * i for i, value in enumerate(window)]
+        correlation = autocorrelation(rest)
+        mean = math.fsum(window) / FLIPS
+        size = math.sqrt(math.fsum([(a - b) ** 2 for a, b in zip(rest, rest[1:], strict=False)]) / FLIPS) / 2
+        flips = correlation < FLIPPING and abs(gradient) * FLIPS < 4 * size and not course.silent
+        if not flips or size < JITTER * max(course.progress, 0.0) and size < JITTER * abs(mean):
+            self._agreeing = 0
+            if self._found is not None:
+                self._closed.append(self._ended(self._found, steps[0]))
+                self._found = None
+            return
+        if self._agreeing == 0:
+            self._onset = steps[0]
+        self._agreeing += 1
+        if self._agreeing >= WINDOWS and self._found is None:
+            why = f"loss {short(min(window))} to {short(max(window))} from step to step since {self._onset}"
+            why += f", lag-1 autocorrelation {correlation:.2f}"
+            self._found = Finding("oscillation", "oscillation", "warning", self._onset, steps[-1], True, why)
+
+    def _ended(self, finding: Finding, step: int) -> Finding:
+        return Finding(
+            finding.signature, finding.family, finding.severity, finding.onset_step, finding.detected_step, False,
+            finding.evidence, step,
+        )  # fmt: skip
+
+    def rewind(self, step: int, course: Course) -> None:
+        """A new pass starts a new window."""
+        self._window, self._steps, self._agreeing = [], [], 0
+
+    def mark(self, mark: Mark, course: Course) -> None:
+        """Another process starts a new window."""
+        if mark.kind != "note":
+            self.rewind(0, course)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The oscillations that are over, then the one that goes on."""
+        return [*self._closed, self._found] if self._found is not None else list(self._closed)
