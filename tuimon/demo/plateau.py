@@ -26,11 +26,12 @@ def _resting(rows: Rows, chance: Random, start: int, *, level: float, noise: flo
 
 
 def _zero_gradient(chance: Random) -> Rows:
-    """At 420 the last unit dies: no gradient at all, and only the batches differ."""
-    rows = _resting(IMAGES.run(chance, 800), chance, 420, level=_UNIFORM + 0.003, noise=0.004, norm=0.0)
+    """At 420 a new phase begins with every parameter frozen: no gradient at all, and only the batches differ."""
+    level = IMAGES.smooth(420)
+    rows = _resting(IMAGES.run(chance, 800), chance, 420, level=level, noise=IMAGES.noise * level, norm=0.0)
     for row in rows[420:]:
         if "val_loss" in row:
-            row["val_loss"] = _UNIFORM + 0.0027
+            row["val_loss"] = level * (1.0 + IMAGES.gap)
     return rows
 
 
@@ -139,7 +140,7 @@ _UNDECLARED = {name: value for name, value in IMAGES_META.items() if name != "nu
 RUNS = (
     DemoRun(
         "zero-gradient", "zero-gradient", 420, 0,
-        "every unit has died: the gradient is exactly 0 and nothing moves",
+        "every parameter is frozen: the gradient is exactly 0 and nothing moves",
         _zero_gradient, IMAGES_META, 240,
     ),
     DemoRun(

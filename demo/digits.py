@@ -1,0 +1,204 @@
+"""Trains a small network on real digits and logs it; --fault makes it fail by its own dynamics.
+
+    python demo/digits.py --fault nan-batch --out run.jsonl --pace 0.05 &
+    tuimon watch run.jsonl
+
+scikit-learn ships the digits: 1,797 pictures of 8x8 pixels, ten classes. Each fault changes one thing that people get
+wrong, and what follows is what the network does:
+
+    none             trains well
+    lr-too-high      at step 300 the learning rate goes from 0.1 to 20: the loss climbs
+    nan-batch        the batch of step 300 holds one pixel that is NaN: from there every weight is
+    log-zero         the loss takes log(probability) while a temperature is annealed: one day a probability is 0
+    sqrt-zero        a penalty takes sqrt(distance) of two equal things: the gradient is NaN, one step before the loss
+    val-nan          the last validation picture is broken: only val_loss is NaN
+    shuffled-labels  labels lost their pictures before training: learned by heart at best
+    constant-inputs  a normalisation multiplies the pictures by 0: nothing to learn but the class counts
+    frozen           the optimizer holds no parameter of the network
+    detached         the loss is computed from detached outputs: no gradient at all
+    lr-too-low       1e-6 instead of 0.1
+    double-softmax   softmax before a loss that has its own
+    accumulate       zero_grad is never called
+    overfit          60 pictures, a large network, no regularisation
+    crash            stops without a word at step 300, as a killed job does
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from sklearn.datasets import load_digits
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+import tuimon
+
+FAULT_STEP = 300
+EVERY = 25
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass
+class Setting:
+    """What a fault changes."""
+
+    lr: float = 0.1
+    momentum: float = 0.0
+    batch: int = 64
+    width: int = 64
+    pictures: int = 1400
+    weight_decay: float = 1e-4
+    loss: Loss = cross_entropy
+    meta: dict[str, object] = field(default_factory=dict)
+
+
+def log_of_probability(logits: Tensor, labels: Tensor) -> Tensor:
+    """What cross-entropy is in a textbook: exact on paper, log(0) in float32 for a confident wrong answer."""
+    return -torch.log(logits.softmax(1)[torch.arange(len(labels)), labels]).mean()
+
+
+def twice_softmax(logits: Tensor, labels: Tensor) -> Tensor:
+    return cross_entropy(logits.softmax(1), labels)
+
+
+SETTINGS = {
+    "none": Setting(),
+    "lr-too-high": Setting(),
+    "nan-batch": Setting(),
+    "log-zero": Setting(loss=log_of_probability),
+    "sqrt-zero": Setting(),
+    "val-nan": Setting(),
+    "shuffled-labels": Setting(lr=0.3, width=512, pictures=600),
+    "constant-inputs": Setting(),
+    "frozen": Setting(),
+    "detached": Setting(),
+    "lr-too-low": Setting(lr=1e-6),
+    "double-softmax": Setting(lr=1.0, loss=twice_softmax),
+    "accumulate": Setting(lr=0.001),
+    "overfit": Setting(lr=0.1, momentum=0.9, width=512, pictures=60, batch=30, weight_decay=0.0),
+    "crash": Setting(),
+}
+
+
+class Training:
+    """One training.
+
+    Args:
+        fault: a key of SETTINGS.
+        steps: how many.
+        seed: of weights and batches.
+    """
+
+    def __init__(self, fault: str, steps: int, seed: int) -> None:
+        torch.manual_seed(seed)
+        torch.set_num_threads(1)
+        self.fault, self.steps, self.setting = fault, steps, SETTINGS[fault]
+        digits = load_digits()
+        order = torch.randperm(len(digits.target))
+        pictures = torch.tensor(digits.data, dtype=torch.float32)[order] / 16.0
+        labels = torch.tensor(digits.target)[order]
+        if fault == "shuffled-labels":
+            labels = labels[torch.randperm(len(labels))]
+        if fault == "log-zero":
+            labels[:28] = (labels[:28] + 1) % 10  # two in a hundred are mislabelled, as in many a real collection
+        if fault == "constant-inputs":
+            pictures = pictures * 0.0
+        count = self.setting.pictures
+        self.train_set, self.val_set = (pictures[:count], labels[:count]), (pictures[1400:].clone(), labels[1400:])
+        if fault == "val-nan":
+            self.val_set[0][-1, 20] = math.nan
+        width = self.setting.width
+        self.net = nn.Sequential(
+            nn.Linear(64, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10)
+        )
+        held = [torch.zeros(1, requires_grad=True)] if fault == "frozen" else list(self.net.parameters())
+        self.optimizer = torch.optim.SGD(
+            held, self.setting.lr, self.setting.momentum, weight_decay=self.setting.weight_decay
+        )
+
+    def meta(self) -> dict[str, object]:
+        """What the diagnosis can use."""
+        return {
+            "objective": "cross_entropy",
+            "num_classes": 10,
+            "class_counts": torch.bincount(self.train_set[1], minlength=10).tolist(),
+            "optimizer": "sgd",
+            "momentum": self.setting.momentum,
+            "batch_size": self.setting.batch,
+            "precision": "fp32",
+            "total_steps": self.steps,
+        }
+
+    def lr(self, step: int) -> float:
+        """Warm-up over 20 steps, then a cosine to a tenth."""
+        warm = min(1.0, (step + 1) / 20)
+        lr = self.setting.lr * warm * (0.55 + 0.45 * math.cos(math.pi * step / max(1, self.steps)))
+        return 200.0 * lr if self.fault == "lr-too-high" and step >= FAULT_STEP else lr
+
+    def batch(self, step: int) -> tuple[Tensor, Tensor]:
+        chosen = torch.randint(len(self.train_set[1]), (self.setting.batch,))
+        pictures, labels = self.train_set[0][chosen], self.train_set[1][chosen]
+        if self.fault == "nan-batch" and step == FAULT_STEP:
+            pictures[0, 20] = math.nan
+        return pictures, labels
+
+    def loss(self, step: int) -> Tensor:
+        pictures, labels = self.batch(step)
+        logits = self.net(pictures)
+        if self.fault == "detached":
+            logits = logits.detach() + 0.0 * sum(weight.sum() for weight in self.net.parameters())
+        loss = self.setting.loss(logits, labels)
+        if self.fault == "log-zero":
+            # A temperature is annealed, which sharpens the probabilities step by step until one of them is 0.
+            loss = self.setting.loss(logits * (1.0 + step / 8.0), labels)
+        if self.fault == "sqrt-zero" and step >= FAULT_STEP:
+            loss = loss + 1e-3 * (logits[:1] - logits[:1].clone()).square().sum().sqrt()
+        return loss
+
+    def step(self, step: int) -> dict[str, object]:
+        """One optimizer step; returns what is logged of it."""
+        lr = self.lr(step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        loss = self.loss(step)
+        if self.fault != "accumulate":
+            self.net.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.net.parameters(), math.inf)
+        self.optimizer.step()
+        fields: dict[str, object] = {"loss": loss, "grad_norm": norm, "lr": lr}
+        if step % EVERY == 0:
+            fields["val_loss"] = self.evaluate()
+        return fields
+
+    @torch.no_grad()
+    def evaluate(self) -> Tensor:
+        return self.setting.loss(self.net(self.val_set[0]), self.val_set[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fault", choices=tuple(SETTINGS), default="none")
+    parser.add_argument("--out", default="run.jsonl", help="the log (default: run.jsonl)")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pace", type=float, default=0.0, help="seconds per step (default: 0, as fast as possible)")
+    args = parser.parse_args()
+    training = Training(args.fault, args.steps, args.seed)
+    with tuimon.RunWriter(args.out, run=f"digits {args.fault}", meta=training.meta()) as run:
+        due = time.monotonic()
+        for step in range(args.steps):
+            if args.fault == "crash" and step == FAULT_STEP:
+                return
+            run.log(step, **training.step(step))
+            due += args.pace
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
+if __name__ == "__main__":
+    main()
