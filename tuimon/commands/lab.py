@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from tuimon.sources.base import SourceError
 
     try:
-        bench = bench_of(args) if args.file else Bench()
+        bench = bench_at(args) if args.file else Bench()
     except (SourceError, OSError) as error:
         print(f"tuimon: {complaint(args.file, error)}", file=sys.stderr)
         return EXIT_UNREADABLE
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def bench_of(args: argparse.Namespace) -> Bench:
+def bench_at(args: argparse.Namespace) -> Bench:
     """The bench at the values of a run, as far as they can be known.
 
     Raises:
@@ -77,10 +77,7 @@ def bench_of(args: argparse.Namespace) -> Bench:
     """
     from tuimon.commands.diagnose import read_whole
     from tuimon.estimate import estimate
-    from tuimon.panels.lab.bench import Bench
+    from tuimon.panels.lab.bench import bench_of
 
     monitor, _ = read_whole(args.file, format=args.format, roles=dict(args.roles), step=args.step)
-    found = estimate(monitor.snapshot, monitor.store)
-    if found.curvature is None:
-        return Bench(origin=found.words)
-    return Bench(lr=found.lr, curvature=found.curvature, momentum=min(found.momentum, 0.9), origin=found.words)
+    return bench_of(estimate(monitor.snapshot, monitor.store))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from tuimon.estimate import Estimate
 from tuimon.valley import limit
 
 SHARE = 0.05
@@ -43,6 +44,13 @@ class Bench:
     def limit(self) -> float:
         """The learning rate from which this valley's steps grow."""
         return limit(self.curvature, self.momentum)
+
+
+def bench_of(found: Estimate) -> Bench:
+    """The bench at the values of a run, as far as they are known."""
+    if found.curvature is None:
+        return Bench(origin=found.words)
+    return Bench(lr=found.lr, curvature=found.curvature, momentum=min(found.momentum, 0.9), origin=found.words)
 
 
 Turn = Callable[[Bench], Bench]

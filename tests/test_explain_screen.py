@@ -1,0 +1,76 @@
+"""A row in full over the monitor's screen, and the ways on from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.app import App
+
+import tuimon.app
+from tuimon.app.explain import ExplainScreen, ExplainSheet
+from tuimon.app.lab import LabSheet
+from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.app.triage import TriageSheet
+from tuimon.catalogue import BY_SIGNATURE
+from tuimon.estimate import Estimate
+from tuimon.monitor import Snapshot
+from tuimon.panels.lab.bench import bench_of
+from tuimon.signatures.finding import Finding
+from tuimon.store import Store
+
+FOUND = Finding("lr-too-high", "divergence", "failure", 700, 705, True, "loss 2.1 -> 9.4")
+RUN = Snapshot(records=800, findings=(FOUND,))
+
+
+class Host(App[None]):
+    CSS_PATH = Path(tuimon.app.__file__).with_name("monitor.tcss")
+
+    def __init__(self, screen: ExplainScreen) -> None:
+        super().__init__()
+        for each in THEMES.values():
+            self.register_theme(each)
+        self.theme = THEMES["dark"].name
+        self._first = screen
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(DARK)
+
+    def on_mount(self) -> None:
+        self.push_screen(self._first, lambda _: self.exit())
+
+
+async def test_the_numbers_of_the_run_come_first_and_scrolling_stops_at_the_ends() -> None:
+    app = Host(ExplainScreen(BY_SIGNATURE["lr-too-high"], RUN, Store()))
+    async with app.run_test(size=(80, 24)) as pilot:
+        sheet = app.screen.query_one(ExplainSheet)
+        text = sheet.text(80)
+        assert text.index("IN THIS RUN") < text.index("WHAT IS SEEN")
+        assert any("since step 700: loss 2.1 -> 9.4" in line for line in text)
+        assert any("No estimate" in line for line in text)
+        await pilot.press("up")
+        assert sheet.top == 0
+        await pilot.press("end")
+        assert sheet.top == len(text) - 23
+        await pilot.press("home", "space")
+        assert sheet.top == 22
+
+
+async def test_lab_and_triage_open_from_a_row_and_q_comes_back() -> None:
+    app = Host(ExplainScreen(BY_SIGNATURE["lr-too-high"], RUN, Store()))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("b")
+        assert app.screen.query_one(LabSheet).bench.origin.startswith("No estimate")
+        await pilot.press("q", "t")
+        triage = app.screen.query_one(TriageSheet).triage
+        assert (triage.procedure, triage.lit) == ("divergence", "lr-too-high")
+        await pilot.press("q")
+        assert app.screen.query_one(ExplainSheet)
+        await pilot.press("x")
+        await pilot.pause()
+    assert app.return_code == 0
+
+
+def test_an_estimate_sets_the_bench_and_its_words_stay_on_it() -> None:
+    bench = bench_of(Estimate(0.1, "about 0.1", lr=0.13, momentum=0.0))
+    assert (bench.lr, bench.curvature, bench.origin) == (0.13, 20.0, "about 0.1")
+    assert bench.limit == 0.1

@@ -1,0 +1,131 @@
+"""One row of the table in full, over the monitor's screen and with the run's own numbers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from tuimon.app.lab import LabScreen
+from tuimon.app.triage import TriageScreen
+from tuimon.catalogue import Row
+from tuimon.catalogue.lessons import LESSONS
+from tuimon.catalogue.procedure import PROCEDURE_OF
+from tuimon.estimate import Estimate, estimate
+from tuimon.explain import explanation
+from tuimon.monitor import Snapshot
+from tuimon.panels.ink import Line, Span
+from tuimon.panels.lab.bench import bench_of
+from tuimon.panels.scene import Scene
+from tuimon.panels.sheet import Sheet
+from tuimon.panels.specimen import specimen
+from tuimon.store import Store
+from tuimon.triage import load, state_path, triage_of
+
+WIDEST = 100
+"""Columns of text: longer lines are hard to read."""
+
+KEYS = "j k scroll  b lab  t triage  q back"
+
+LEARNING_RATE_ROWS = frozenset(("divergence", "spike", "oscillation", "gradient"))
+"""Families for which the run's own numbers go into the lab."""
+
+
+class ExplainSheet(Sheet, can_focus=True):
+    """The text, from line `top` on.
+
+    Args:
+        row: the row of the table.
+        snapshot: of the run.
+        remark: what can be said in numbers about this run, empty without.
+        ascii_only: no character beyond ASCII.
+    """
+
+    def __init__(self, row: Row, snapshot: Snapshot, remark: str, ascii_only: bool) -> None:
+        super().__init__()
+        self.top = 0
+        self._row = row
+        self._findings = [finding for finding in snapshot.findings if finding.row == row.signature]
+        self._remarks = [remark] if remark else []
+        self._ascii = ascii_only
+
+    def text(self, width: int) -> list[str]:
+        """All lines for a room of `width` columns."""
+        width = min(max(width - 2, 40), WIDEST)
+        picture = specimen(self._row, width, ascii_only=self._ascii)
+        lesson = LESSONS[self._row.signature]
+        lines = explanation(self._row, lesson, width, picture=picture, findings=self._findings, remarks=self._remarks)
+        return list(lines)
+
+    def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
+        lines = self.text(width)
+        room = max(height - 1, 1)
+        self.top = max(0, min(self.top, len(lines) - room))
+        codes = {check.code for check in self._row.checks}
+        shown = [(Span(f" {line}", _ink(line, codes)),) for line in lines[self.top : self.top + room]]
+        below = len(lines) - self.top - room
+        foot: Line = (Span(f" {KEYS}", "key"), Span(f"  {below} more lines" if below > 0 else "", "dim"))
+        return [*shown, *[()] * (room - len(shown)), foot]
+
+    def on_key(self, event: events.Key) -> None:
+        page = max(self.size.height - 2, 1)
+        by = {"j": 1, "down": 1, "k": -1, "up": -1, "pagedown": page, "space": page, "pageup": -page}
+        ends = {"home": -(10**6), "end": 10**6}
+        amount = by.get(event.key, ends.get(event.key))
+        if amount is not None:
+            self.top += amount
+            event.stop()
+            event.prevent_default()
+            self.draw()
+
+
+def _ink(line: str, codes: set[str]) -> str:
+    if line.strip() in codes:
+        return "code"
+    return "strong" if line and line == line.upper() and not line.startswith(" ") else "plain"
+
+
+class ExplainScreen(Screen[None]):
+    """The row as a screen; q and Esc go back.
+
+    Args:
+        row: the row of the table.
+        snapshot, store: of the run.
+        file: path of the run, beside which triage keeps its answers; empty to forget them.
+        ascii_only: no character beyond ASCII.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,escape,x", "leave", "back", show=False),
+        Binding("b", "lab", "lab", show=False),
+        Binding("t", "triage", "triage", show=False),
+    ]
+    DEFAULT_CSS = "ExplainSheet { height: 1fr; }"
+
+    def __init__(self, row: Row, snapshot: Snapshot, store: Store, *, file: str = "", ascii_only: bool = False) -> None:
+        super().__init__()
+        self._row, self._snapshot, self._file, self._ascii = row, snapshot, file, ascii_only
+        concerns = row.family in LEARNING_RATE_ROWS or row.signature == "nan-after-growth"
+        self._estimate = estimate(snapshot, store) if concerns else Estimate(None, "")
+        lit = any(finding.row == row.signature for finding in snapshot.findings)
+        self._sheet = ExplainSheet(row, snapshot, self._estimate.words if lit else "", ascii_only)
+
+    def compose(self) -> ComposeResult:
+        yield self._sheet
+
+    def on_mount(self) -> None:
+        self._sheet.focus()
+
+    def action_leave(self) -> None:
+        self.dismiss()
+
+    def action_lab(self) -> None:
+        self.app.push_screen(LabScreen(bench_of(self._estimate), self._ascii))
+
+    def action_triage(self) -> None:
+        triage = triage_of(self._snapshot, PROCEDURE_OF[self._row.family])
+        path = state_path(self._file) if self._file and self._file != "-" else None
+        self.app.push_screen(TriageScreen(load(path, triage) if path else triage, path, self._ascii))
