@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import tuimon
 from tuimon.catalogue import BY_SIGNATURE, ROWS, Row
 from tuimon.catalogue.divergence import DIVERGENCE
 from tuimon.catalogue.fit import FIT
@@ -74,3 +76,30 @@ def test_one_cause_lights_one_failure_row() -> None:
     assert "lr-too-low" in BY_SIGNATURE["zero-gradient"].outranks
     assert "lr-too-high" in BY_SIGNATURE["nan-after-growth"].outranks
     assert "loss-spike" in BY_SIGNATURE["unrecovered-spike"].outranks
+
+
+def literals() -> tuple[set[str], set[tuple[str, str]]]:
+    """All strings in the detectors' code, and the (signature, family) pairs of the findings they spell out."""
+    words: set[str] = set()
+    pairs: set[tuple[str, str]] = set()
+    for path in (Path(tuimon.__file__).parent / "signatures").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words.add(node.value)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                named = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
+                if len(named) == 2:
+                    pairs.add((str(named[0]), str(named[1])))
+    return words, pairs
+
+
+def test_every_row_has_its_detector() -> None:
+    words, _ = literals()
+    # "healthy" is the absence of all findings: nothing detects it.
+    assert {row.signature for row in ROWS} - words <= {"healthy"}
+
+
+def test_detectors_and_rows_agree_on_the_family() -> None:
+    _, pairs = literals()
+    assert len(pairs) > 10
+    assert {(signature, BY_SIGNATURE[signature].family) for signature, _ in pairs} == pairs
