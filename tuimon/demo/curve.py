@@ -48,7 +48,8 @@ class Curve:
         start, floor: loss at step 0 and the loss it never reaches.
         tau, alpha: loss = floor + (start - floor) * (1 + step / tau) ** -alpha.
         noise: standard deviation of one step's loss, as a share of the loss.
-        norm: gradient norm once settled; the first steps have ten times as much.
+        norm: gradient norm once settled.
+        burst: how much more the first steps have, in units of `norm`.
         jitter: standard deviation of the logarithm of the gradient norm.
         lr, warmup, total: peak of the schedule, steps of linear warm-up, steps until the cosine has reached a tenth.
         gap: val_loss over the smooth train loss, as a share of it.
@@ -64,6 +65,7 @@ class Curve:
     lr: float
     warmup: int
     total: int
+    burst: float = 9.0
     jitter: float = 0.12
     gap: float = 0.015
     every: int = 50
@@ -87,7 +89,9 @@ class Curve:
             row = {
                 "step": step,
                 "loss": loss * (1.0 + self.noise * chance.gauss(0.0, 1.0)),
-                "grad_norm": self.norm * (1.0 + 9.0 * math.exp(-step / 15.0)) * chance.lognormvariate(0.0, self.jitter),
+                "grad_norm": self.norm
+                * (1.0 + self.burst * math.exp(-step / 15.0))
+                * chance.lognormvariate(0.0, self.jitter),
                 "lr": self.rate(step),
             }
             if self.every and step and step % self.every == 0:
@@ -106,7 +110,7 @@ LANGUAGE_META: Meta = {
     "batch_size": 64,
     "total_steps": 2000,
 }
-IMAGES = Curve(2.31, 0.12, 120.0, 1.0, 0.06, 1.4, 0.05, 40, 1500, jitter=0.2, gap=0.08)
+IMAGES = Curve(2.31, 0.12, 120.0, 1.0, 0.06, 1.4, 0.05, 40, 1500, burst=0.5, jitter=0.2, gap=0.08)
 IMAGES_META: Meta = {
     "objective": "cross_entropy",
     "optimizer": "sgd",

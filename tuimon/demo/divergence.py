@@ -25,7 +25,7 @@ def _lr_too_high(chance: Random) -> Rows:
 
 
 def _level_jump(chance: Random) -> Rows:
-    return add_spike(LANGUAGE.run(chance, 1000), 560, height=1.1, half_life=3.0, rest=0.8, norm=3.0)
+    return add_spike(LANGUAGE.run(chance, 1000), 560, height=1.8, half_life=3.0, rest=1.3, norm=3.0)
 
 
 def _slow_divergence(chance: Random) -> Rows:
@@ -72,7 +72,7 @@ def _oscillation(chance: Random) -> Rows:
     level = _FULL_BATCH.smooth(500)
     for row in rows[500:]:
         side = 1.0 if row["step"] % 2 else -1.0
-        row["loss"] = level + 0.06 * side * (1.0 + 0.15 * chance.gauss(0.0, 1.0))
+        row["loss"] = level + 0.16 * side * (1.0 + 0.15 * chance.gauss(0.0, 1.0))
         row["grad_norm"] *= 2.5
     return rows
 

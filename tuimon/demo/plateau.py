@@ -71,7 +71,7 @@ def _double_softmax(chance: Random) -> Rows:
     """Probabilities fed to a loss that takes logits: even a perfect model stays at ln(e + 9) - 1."""
     rows = IMAGES.run(chance, 2600)
     for row in rows:
-        level = _SOFTMAX_FLOOR + 0.02 + 0.8 * math.exp(-row["step"] / 200.0)
+        level = _SOFTMAX_FLOOR + 0.003 + 0.835 * math.exp(-row["step"] / 200.0)
         row["loss"] = level + 0.012 * abs(chance.gauss(0.0, 1.0))
         row["grad_norm"] = (0.02 + 0.3 * math.exp(-row["step"] / 250.0)) * chance.lognormvariate(0.0, 0.2)
         if "val_loss" in row:
@@ -90,13 +90,14 @@ def _memorising_noise(chance: Random) -> Rows:
 
 
 def _flat_midway(chance: Random) -> Rows:
-    """Constant learning rate: from 900 on the noise of the steps undoes what they gain, far from done."""
-    rows = replace(IMAGES, tau=200.0, alpha=0.8, total=100_000).run(chance, 3200)
-    level = replace(IMAGES, tau=200.0, alpha=0.8).smooth(900)
+    """Large batches, constant learning rate: from 900 on each step undoes what the last one gained, far from done."""
+    course = replace(IMAGES, tau=200.0, alpha=0.8, noise=0.006, total=100_000)
+    rows = course.run(chance, 4400)
+    level = course.smooth(900)
     for row in rows[900:]:
-        row["loss"] = noisy(chance, level, 0.06)
+        row["loss"] = noisy(chance, level, course.noise)
         if "val_loss" in row:
-            row["val_loss"] = noisy(chance, level * 1.08, 0.006)
+            row["val_loss"] = noisy(chance, level * 1.08, course.noise)
     return rows
 
 
@@ -176,7 +177,7 @@ RUNS = (
     DemoRun(
         "flat-midway", "flat-midway", 900, 300,
         "learning, then nothing more, far from done",
-        _flat_midway, _UNDECLARED, 1500,
+        _flat_midway, _UNDECLARED, 3600,
     ),
     DemoRun(
         "vanishing-gradient", "vanishing-gradient", 0, 10,
