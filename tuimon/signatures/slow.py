@@ -53,7 +53,7 @@ class SlowDivergence(Detector):
         rise = last.mean - blocks[best].mean
         if len(rising) < CREEP_BLOCKS or sum(block.count for block in rising) < CREEP_RECORDS:
             return
-        error = max(block.spread / math.sqrt(block.count) for block in (blocks[best], last))
+        error = blocks[best].spread / math.sqrt(blocks[best].count)
         if rise < max(FAR * error, STEADY_RISE * progress) or self._restarted(blocks, best):
             return
         # The rise may have begun after some flat blocks: it is dated where the loss last was near its best.
