@@ -99,7 +99,13 @@ def inf_minus_inf(run: Run) -> None:
 
 def log_zero(run: Run) -> None:
     """The same sample meets log(softmax(x))."""
-    _adam(run, mlp(), tamper=_spoilt(_huge_row), loss_fn=log_of_softmax)
+    spoil = _spoilt(_huge_row)
+
+    def confidently_wrong(step: int, batch: Batch) -> Batch:
+        x, y = spoil(step, batch)
+        return x, (y + 5 * (step == BAD)) % CLASSES
+
+    _adam(run, mlp(), tamper=confidently_wrong, loss_fn=log_of_softmax)
 
 
 def sqrt_negative(run: Run) -> None:
@@ -109,7 +115,7 @@ def sqrt_negative(run: Run) -> None:
 
 def sqrt_at_zero(run: Run) -> None:
     """Two equal samples side by side: the forward pass is fine, the backward pass divides by zero."""
-    _adam(run, nn.Sequential(Distance(), mlp()), tamper=_spoilt(_twin_rows))
+    _adam(run, nn.Sequential(nn.Linear(WIDTH, WIDTH), Distance(), mlp()), tamper=_spoilt(_twin_rows))
 
 
 def nan_batch(run: Run) -> None:
@@ -219,8 +225,15 @@ CAUSES = (
     Cause("inf-minus-inf", "nan-forward", f"inf - inf at step {BAD}", inf_minus_inf, BAD, ("1", "exp", "forward")),
     Cause("log-zero", "inf-first", f"log(0) at step {BAD}", log_zero, BAD, ("(loss function)", "log", "forward")),
     Cause("sqrt-negative", "nan-forward", f"sqrt(-) at {BAD}", sqrt_negative, BAD, ("0", "sqrt", "forward")),
-    Cause("sqrt-at-zero", "nan-backward", f"d sqrt(0) at {BAD}", sqrt_at_zero, BAD, ("0", "sqrt", "backward")),
-    Cause("nan-batch", "nan-forward", f"one NaN in the batch of step {BAD}", nan_batch, BAD, ("batch[0]", "input", "input")),
+    Cause("sqrt-at-zero", "nan-backward", f"d sqrt(0) at {BAD}", sqrt_at_zero, BAD, ("1", "sqrt", "backward")),
+    Cause(
+        "nan-batch",
+        "nan-forward",
+        f"one NaN in the batch of step {BAD}",
+        nan_batch,
+        BAD,
+        ("batch[0]", "input", "input"),
+    ),
     Cause("masked-batch", "nan-empty-batch", f"all labels are padding at step {BAD}", masked_batch, BAD),
     Cause("adam-epsilon", "nan-forward", "Adam's epsilon is 0 in fp16", adam_epsilon, 1),
     Cause("fp16-scaler", "fp16-range", f"gradients past fp16 from step {BAD}", fp16_scaler, BAD),

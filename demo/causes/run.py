@@ -77,16 +77,14 @@ class Clusters:
         return self.centres[y] + self.noise * torch.randn(count, WIDTH, generator=self.generator), y
 
     def batch(self) -> Batch:
-        """One minibatch, drawn with replacement."""
-        chosen = torch.randint(0, len(self.train[1]), (BATCH,), generator=self.generator)
+        """One minibatch of different samples."""
+        chosen = torch.randperm(len(self.train[1]), generator=self.generator)[:BATCH]
         return self.train[0][chosen], self.train[1][chosen]
 
 
 def mlp(*middle: nn.Module, out: int = CLASSES) -> nn.Sequential:
     """Two hidden layers of 64 with what is given between them and the output."""
-    return nn.Sequential(
-        nn.Linear(WIDTH, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), *middle, nn.Linear(64, out)
-    )
+    return nn.Sequential(nn.Linear(WIDTH, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), *middle, nn.Linear(64, out))
 
 
 def constant(lr: float) -> Callable[[int], float]:
@@ -115,7 +113,7 @@ def fit(
         lr: step -> learning rate.
         tamper: what happens to a batch on its way, by step.
         clip: bound of the gradient norm; None: only measured.
-        clear: whether zero_grad is called.
+        clear: whether the gradients are cleared before each step.
         layers_every: layer statistics every so many steps, 0 for none.
     """
     task = task or Clusters(run)
@@ -128,7 +126,7 @@ def fit(
             for group in optimizer.param_groups:
                 group["lr"] = lr(step)
             if clear:
-                optimizer.zero_grad()
+                model.zero_grad()
             if layers:
                 layers.expect(step)
             loss = loss_fn(model(batch[0]), batch[1])

@@ -49,13 +49,13 @@ def _parabola(run: Run, momentum: float, past: float) -> None:
 
 
 def quadratic(run: Run) -> None:
-    """SGD on a parabola, lr at 1.4 times 2/sharpness."""
-    _parabola(run, momentum=0.0, past=1.4)
+    """SGD on a parabola, lr at 1.05 times 2/sharpness."""
+    _parabola(run, momentum=0.0, past=1.05)
 
 
 def heavy_ball(run: Run) -> None:
     """The same with momentum, whose limit is (1 + momentum) times as far."""
-    _parabola(run, momentum=0.9, past=1.3)
+    _parabola(run, momentum=0.9, past=1.05)
 
 
 def adam(run: Run) -> None:
@@ -133,8 +133,22 @@ def healthy(run: Run) -> None:
 
 
 CAUSES = (
-    Cause("quadratic", "lr-too-high", f"SGD on a parabola, lr past 2/sharpness from step {JUMP}", quadratic, JUMP),
-    Cause("heavy-ball", "lr-too-high", f"momentum .9, lr past 2 (1 + .9)/sharpness from {JUMP}", heavy_ball, JUMP),
+    Cause(
+        "quadratic",
+        "lr-too-high",
+        f"SGD on a parabola, lr past 2/sharpness from step {JUMP}",
+        quadratic,
+        JUMP,
+        steps=260,
+    ),
+    Cause(
+        "heavy-ball",
+        "lr-too-high",
+        f"momentum .9, lr past 2 (1 + .9)/sharpness from {JUMP}",
+        heavy_ball,
+        JUMP,
+        steps=260,
+    ),
     Cause("adam", "lr-too-high", f"Adam at 3.0 instead of 0.002 from step {JUMP}", adam, JUMP),
     Cause("no-warmup", "uniform-prediction", "a post-norm transformer without warmup", no_warmup, steps=500),
     Cause("overflow", "nan-after-growth", f"lr far past the limit from step {JUMP}, no clipping", overflow, JUMP),

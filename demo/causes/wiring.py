@@ -86,7 +86,7 @@ def vanishing(run: Run, residual: bool = False) -> None:
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             out: torch.Tensor = self.bend(self.linear(x))
-            return x + out if residual else out
+            return x + out - 0.5 if residual else out
 
     model = nn.Sequential(*(Block() for _ in range(12)), nn.Linear(WIDTH, CLASSES))
     fit(run, model, torch.optim.SGD(model.parameters(), lr=1.0), lr=constant(0.01), layers_every=5)
