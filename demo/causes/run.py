@@ -89,7 +89,7 @@ def mlp(*middle: nn.Module, out: int = CLASSES) -> nn.Sequential:
 
 def constant(lr: float) -> Callable[[int], float]:
     """A learning rate that stays."""
-    return lambda step: lr
+    return lambda _: lr
 
 
 def fit(
@@ -100,7 +100,7 @@ def fit(
     lr: Callable[[int], float],
     task: Clusters | None = None,
     loss_fn: Callable[..., torch.Tensor] = nn.functional.cross_entropy,
-    tamper: Callable[[int, Batch], Batch] = lambda step, batch: batch,
+    tamper: Callable[[int, Batch], Batch] = lambda _, batch: batch,
     clip: float | None = None,
     clear: bool = True,
     layers_every: int = 0,

@@ -11,7 +11,7 @@ from demo.causes.run import CLASSES, WIDTH, Batch, Cause, Clusters, Run, constan
 def shuffled_labels(run: Run) -> None:
     """Inputs and labels lose each other in every batch: the best answer is a constant."""
 
-    def shuffle(step: int, batch: Batch) -> Batch:
+    def shuffle(_: int, batch: Batch) -> Batch:
         return batch[0], batch[1][torch.randperm(len(batch[1]), generator=run.generator)]
 
     model = mlp()
@@ -56,23 +56,17 @@ def double_softmax(run: Run) -> None:
 
 
 def dead_relu(run: Run) -> None:
-    """A learning rate far too high for the first steps pushes biases below every input, for good."""
+    """A hand-written update pushes the biases of a layer down at every step, below every input in the end."""
     model = mlp()
-    with torch.no_grad():
-        model[2].bias.fill_(-2.0)
+    layer: nn.Linear = model[2]  # type: ignore[assignment]
 
-    def sink(step: int) -> float:
-        return 0.02
+    def sink(*_: object) -> None:
+        with torch.no_grad():
+            layer.bias.sub_(0.05)
 
-    optimizer = torch.optim.SGD(model.parameters(), lr=1.0, weight_decay=0.0)
-    hook = model[2].register_forward_pre_hook(lambda module, inputs: _sink(module))
-    fit(run, model, optimizer, lr=sink, layers_every=1)
+    hook = layer.register_forward_pre_hook(sink)
+    fit(run, model, torch.optim.SGD(model.parameters(), lr=1.0), lr=constant(0.02), layers_every=1)
     hook.remove()
-
-
-def _sink(layer: nn.Module) -> None:
-    with torch.no_grad():
-        layer.bias.sub_(0.05)  # type: ignore[operator, union-attr]
 
 
 def vanishing(run: Run, residual: bool = False) -> None:
@@ -88,7 +82,9 @@ def vanishing(run: Run, residual: bool = False) -> None:
             out: torch.Tensor = self.bend(self.linear(x))
             return x + out - 0.5 if residual else out
 
-    model = nn.Sequential(*(Block() for _ in range(12)), nn.Linear(WIDTH, CLASSES))
+    model = nn.Sequential(*(Block() for _ in range(12)), head := nn.Linear(WIDTH, CLASSES))
+    with torch.no_grad():
+        head.weight.mul_(0.1)  # so that both stacks start out knowing nothing, at ln 10
     fit(run, model, torch.optim.SGD(model.parameters(), lr=1.0), lr=constant(0.01), layers_every=5)
 
 
@@ -100,7 +96,7 @@ def residual(run: Run) -> None:
 def saturated(run: Run) -> None:
     """Inputs a hundred times too large for tanh: almost no gradient comes through."""
 
-    def unscaled(step: int, batch: Batch) -> Batch:
+    def unscaled(_: int, batch: Batch) -> Batch:
         return batch[0] * 100, batch[1]
 
     model = nn.Sequential(nn.Linear(WIDTH, 64), nn.Tanh(), nn.Linear(64, CLASSES))

@@ -1,4 +1,4 @@
-"""What the guard costs per step, beside the bare loop with clip_grad_norm_: `python -m tests.benchmarks.bench_guard`."""
+"""What the guard costs per step beside a loop with clip_grad_norm_: `python -m tests.benchmarks.bench_guard`."""
 
 from __future__ import annotations
 
