@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import tuimon
-from tuimon.writer import append, mounts
+from tuimon.writer import append, logfile, mounts
 
 ROOT = Path(__file__).parents[1]
 
@@ -226,7 +226,7 @@ def test_the_file_is_found_again_after_the_training_changes_directory(
     run = tuimon.RunWriter("run.jsonl")
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    run._lines._let_go()
+    run._lines._file.let_go()
     run.log(1, loss=1.0)
     run.close()
     assert steps(tmp_path / "run.jsonl") == [1]
@@ -362,7 +362,7 @@ def test_errors_of_the_device_are_survived(file: Path, monkeypatch: pytest.Monke
             raise OSError(number, os.strerror(number))
         return write(fd, text)
 
-    monkeypatch.setattr(append.os, "write", faulty)
+    monkeypatch.setattr(logfile.os, "write", faulty)
     with tuimon.RunWriter(file, retry=0.0) as run:
         for step in range(60):
             failing[0] = 20 <= step < 40
@@ -378,7 +378,7 @@ def test_a_removed_directory_that_comes_back_gets_the_lines_meanwhile(tmp_path: 
         for step in range(10):
             run.log(step, loss=1.0)
         shutil.rmtree(place)
-        run._lines._check_at = 0.0  # the next look at the path is due
+        run._lines._file.look_soon()  # the next look at the path is due
         for step in range(10, 20):
             run.log(step, loss=1.0)
         assert not place.exists(), "removed on purpose: it is not for the writer to bring it back"
@@ -404,7 +404,7 @@ def test_a_rotated_file_is_left_and_a_new_one_begun(file: Path) -> None:
     with tuimon.RunWriter(file) as run:
         run.log(1, loss=1.0)
         file.rename(file.with_suffix(".1"))
-        run._lines._check_at = 0.0
+        run._lines._file.look_soon()
         run.log(2, loss=1.0)
     assert steps(file.with_suffix(".1")) == [1]
     assert steps(file) == [2]
@@ -423,9 +423,9 @@ def test_a_descriptor_closed_and_reused_by_somebody_else_is_never_written_to(fil
     checkpoint = file.with_name("checkpoint.bin")
     with tuimon.RunWriter(file) as run:
         run.log(1, loss=1.0)
-        os.close(run._lines._fd)
+        os.close(run._lines._file._fd)
         with open(checkpoint, "wb") as taken:
-            assert taken.fileno() == run._lines._fd
+            assert taken.fileno() == run._lines._file._fd
             run.log(2, loss=1.0)
             taken.write(b"weights")
         run.log(3, loss=1.0)
@@ -464,7 +464,7 @@ def test_a_write_that_hangs_never_delays_log_and_what_is_kept_is_bounded(
         gate.wait(60)
         return write(fd, text)
 
-    monkeypatch.setattr(append.os, "write", hanging)
+    monkeypatch.setattr(logfile.os, "write", hanging)
     monkeypatch.setattr(append, "CLOSE_SECONDS", 0.01)
     run = tuimon.RunWriter(file, background=True)
     assert inside.wait(60)
@@ -492,7 +492,7 @@ def test_a_slow_write_sends_the_rest_through_the_queue(file: Path, monkeypatch: 
 
     monkeypatch.setattr(append.time, "monotonic", lambda: clock[0])
     with tuimon.RunWriter(file) as run:
-        monkeypatch.setattr(append.os, "write", slow)
+        monkeypatch.setattr(logfile.os, "write", slow)
         run.log(1, loss=1.0)
         assert run._lines._background
         run.log(2, loss=1.0)

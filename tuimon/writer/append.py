@@ -1,4 +1,4 @@
-"""From lines to a file, for the writer: whatever happens to that file."""
+"""From lines to the file, for the writer: what is kept, when it is tried again, and who writes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import atexit
 import contextlib
 import errno
 import os
-import stat
 import sys
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+from .logfile import LogFile
 
 BUFFER_BYTES = 4 * 1024 * 1024
 """Lines kept while the file cannot be written: 40,000 lines of 100 bytes, half an hour at 20 steps/s."""
@@ -20,18 +21,10 @@ CHUNK_BYTES = 64 * 1024
 """Bytes per write when kept lines are written together."""
 RETRY_SECONDS = 1.0
 """Pause between attempts while the file cannot be written: an attempt costs 10 us on a full disk."""
-CHECK_SECONDS = 1.0
-"""Between two looks at whether the path still leads to our file; lines written since are kept until the next look."""
-UNPROVEN_BYTES = 1024 * 1024
-"""Written between two such looks, whatever the time."""
 SLOW_SECONDS = 0.1
 """A write that took longer sends the rest through the queue: a healthy local write takes 3 us."""
 CLOSE_SECONDS = 5.0
 """How long `close` and the interpreter's exit wait for the queue."""
-
-_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
-# Opening a FIFO that nobody reads would wait for ever; on regular files the flag does nothing.
-_FLAGS |= getattr(os, "O_NONBLOCK", 0)
 
 
 def tell(text: str) -> None:
@@ -43,12 +36,17 @@ def tell(text: str) -> None:
 
 
 class Appender:
-    """Appends whole lines to one file, whatever happens to that file. See RunWriter for what it promises."""
+    """Appends whole lines to one file, whatever happens to that file. See RunWriter for what it promises.
+
+    Attributes:
+        failed: attempts to write that failed.
+        dropped: lines that are lost.
+    """
 
     def __init__(self, path: str, header: bytes, retry: float, background: bool) -> None:
-        self.path, self.written, self.failed, self.dropped = path, 0, 0, 0
-        self._header, self._retry = header, retry
-        self._announce = True  # the header is still to be written
+        self.failed, self.dropped = 0, 0
+        self._file = LogFile(path, header)
+        self._retry = retry
         self._told = False
         self._closed = False
         self._background = background
@@ -58,26 +56,24 @@ class Appender:
             self._flush()
 
     def _start_afresh(self) -> None:
-        """No file, no thread, nothing to write: a new appender, or one in a forked child."""
+        """No thread and nothing to write: a new appender, or one in a forked child."""
         self._lock = threading.RLock()  # re-entrant: a signal handler may log while its own thread is in here
         self._wake = threading.Condition(self._lock)
         self._worker: threading.Thread | None = None
         self._kept: deque[bytes] = deque()
         self._kept_bytes = 0
-        self._unproven: list[bytes] = []  # written since the path was last seen to lead to our file
-        self._unproven_bytes = 0
-        self._fd = -1
-        self._inode = (0, 0)
-        self._torn = False  # the file ends within a line
         self._last = False  # the attempt that `close` is due has been made
         self._retry_at = 0.0
-        self._check_at = 0.0
+
+    @property
+    def written(self) -> int:
+        """Lines in the file, headers among them."""
+        return self._file.written
 
     def after_fork(self) -> None:
         """In the child: its own descriptor and lock; the parent's lines stay the parent's."""
-        if self._is_ours():
-            os.close(self._fd)
-        self._announce = False
+        self._file.forget()
+        self._file.announce = False
         self._start_afresh()
 
     def add(self, line: bytes) -> None:
@@ -86,25 +82,38 @@ class Appender:
             if self._closed:
                 self.lose(1, "log() was called after close()")
                 return
-            self._kept.append(line)
-            self._kept_bytes += len(line)
-            while self._kept_bytes > BUFFER_BYTES:
-                self._kept_bytes -= len(self._kept.popleft())
-                self.dropped += 1
-            if self._background and (self._worker is not None or self._start_worker()):
-                self._wake.notify()
-                return
             now = time.monotonic()
-            if now >= self._retry_at:
+            if self._kept or self._background or now < self._retry_at or not self._write_at_once(line):
+                self._keep(line)
+                if self._background and (self._worker is not None or self._start_worker()):
+                    self._wake.notify()
+                    return
+                if now < self._retry_at:
+                    return
                 self._flush()
-                self._background = time.monotonic() - now > SLOW_SECONDS
+            self._background = time.monotonic() - now > SLOW_SECONDS
+
+    def _write_at_once(self, line: bytes) -> bool:
+        try:
+            return self._file.quick(line)
+        except BaseException:  # a signal handler's exception: the line may be written, and if so stands there twice
+            self._keep(line)
+            raise
+
+    def _keep(self, line: bytes) -> None:
+        """Puts a line behind those that wait; drops the oldest when they are too many."""
+        self._kept.append(line)
+        self._kept_bytes += len(line)
+        while self._kept_bytes > BUFFER_BYTES:
+            self._kept_bytes -= len(self._kept.popleft())
+            self.dropped += 1
 
     def lose(self, lines: int, why: str) -> None:
         """Counts lost lines."""
         self.dropped += lines
         if not self._told:
             self._told = True
-            tell(f"{why} ({self.path!r}); the training goes on")
+            tell(f"{why} ({self._file.path!r}); the training goes on")
 
     def close(self) -> None:
         """Writes what is kept, gives up after CLOSE_SECONDS where a thread writes."""
@@ -112,7 +121,7 @@ class Appender:
             if self._closed:
                 return
             self._closed = True
-            self._check_at = 0.0
+            self._file.look_soon()
             self._wake.notify()
             worker = self._worker
             if worker is None:
@@ -125,9 +134,9 @@ class Appender:
                 self._kept.clear()
                 self._told = True
             if self._told and self.dropped:
-                tell(f"{self.dropped} lines were lost ({self.path!r})")
+                tell(f"{self.dropped} lines were lost ({self._file.path!r})")
         if worker is None or not worker.is_alive():
-            self._let_go()
+            self._file.let_go()
         _appenders.discard(self)
 
     def _start_worker(self) -> bool:
@@ -155,7 +164,7 @@ class Appender:
         with self._lock:
             while not self._closed:
                 pause = self._retry_at - time.monotonic()
-                if (self._kept or self._announce) and pause <= 0:
+                if (self._kept or self._file.announce) and pause <= 0:
                     return True
                 self._wake.wait(pause if pause > 0 else None)
             last, self._last = self._last, True
@@ -164,7 +173,7 @@ class Appender:
     def _flush(self) -> None:
         """Writes everything that is kept, or fails, counts that and sets the time of the next attempt."""
         try:
-            self._ready()
+            self._put_back(self._file.ready())
             while self._kept:
                 self._write_some()
             self._retry_at = 0.0
@@ -172,37 +181,22 @@ class Appender:
             self.failed += 1
             self._retry_at = time.monotonic() + self._retry
             if error.errno not in (errno.EAGAIN, errno.EWOULDBLOCK):
-                self._let_go()  # whatever is wrong with it, a new descriptor has the better chance
+                self._file.let_go()  # whatever is wrong with it, a new descriptor has the better chance
             if not self._told:
                 self._told = True
-                tell(f"cannot write {self.path!r} ({error.strerror}); the training goes on, lines are kept and retried")
+                why = f"cannot write {self._file.path!r} ({error.strerror})"
+                tell(f"{why}; the training goes on, lines are kept and retried")
 
     def _write_some(self) -> None:
         """One write: one line, or as many whole lines as fit into a chunk when several are kept."""
         lines = self._take()
         if not lines:
             return
-        text = lines[0] if len(lines) == 1 else b"".join(lines)
-        torn = self._torn
-        if torn:
-            text = b"\n" + text
         done = 0
-        self._torn = True  # until the write is known to be whole: a signal's exception may come in between
         try:
-            count = os.write(self._fd, text)
-            self._torn = text[count - 1 : count] != b"\n"
-            done = max(0, text.count(b"\n", 0, count) - torn) if count < len(text) else len(lines)
-        except OSError:
-            self._torn = torn
-            raise
+            done = self._file.write(lines)
         finally:
-            # A short write leaves part of a line, which stands as a bad one; its whole text comes again after it.
             self._put_back(lines[done:])
-            self.written += done
-            self._unproven += lines[:done]
-            self._unproven_bytes += len(text)
-        if torn and not done:  # twice in a row: no way to get a line through now
-            raise OSError(errno.EIO, "short write")
 
     def _take(self) -> list[bytes]:
         """The first kept lines, up to a chunk; none when a signal handler that logs has just written them."""
@@ -216,77 +210,13 @@ class Appender:
             self._kept_bytes = self._kept_bytes - size if self._kept else 0
         return lines
 
-    def _put_back(self, lines: Iterable[bytes]) -> None:
-        """Back to the front of what is kept, in order."""
-        if lines := list(lines):
-            with self._lock:
-                self._kept.extendleft(reversed(lines))
-                self._kept_bytes += sum(map(len, lines))
-
-    def _is_ours(self) -> bool:
-        """Whether the descriptor is still our file: other code may have closed it and reused its number."""
-        try:
-            status = os.fstat(self._fd)
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) == self._inode
-
-    def _let_go(self) -> None:
-        """Closes the descriptor if it is still ours."""
-        fd, ours = self._fd, self._fd >= 0 and self._is_ours()
-        self._fd = -1
-        if ours:
-            try:
-                os.close(fd)
-            except OSError:  # EIO of a write long done: the lines are counted where they were written
+    def _put_back(self, lines: Sequence[bytes]) -> None:
+        """To the front of what is kept, in order; a header that waits there already is not doubled."""
+        with self._lock:
+            if not lines or (self._kept and self._kept[0] is lines[0]):
                 return
-
-    def _ready(self) -> None:
-        """Sees to it that the descriptor is our file, and the file the one that the path leads to."""
-        if self._fd >= 0 and not self._is_ours():
-            self._fd = -1
-        if self._fd >= 0 and (self._unproven_bytes >= UNPROVEN_BYTES or time.monotonic() >= self._check_at):
-            self._check_path()
-        if self._fd < 0:
-            self._open()
-
-    def _check_path(self) -> None:
-        self._check_at = time.monotonic() + CHECK_SECONDS
-        try:
-            status = os.stat(self.path)
-            followed = (status.st_dev, status.st_ino) == self._inode
-        except OSError:
-            followed = False
-        if not followed:
-            if os.fstat(self._fd).st_nlink == 0:  # deleted, not renamed: what was written since is gone with it
-                self.written -= len(self._unproven)
-                self._put_back(self._unproven)
-            self._let_go()
-        self._unproven.clear()
-        self._unproven_bytes = 0
-
-    def _open(self) -> None:
-        if self._announce:  # a directory that vanishes later was removed on purpose, and is waited for
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        self._fd = os.open(self.path, _FLAGS, 0o666)
-        status = os.fstat(self._fd)
-        self._inode = (status.st_dev, status.st_ino)
-        self._check_at = time.monotonic() + CHECK_SECONDS
-        self._torn = stat.S_ISREG(status.st_mode) and status.st_size > 0 and _last_byte(self.path) != b"\n"
-        if self._announce or status.st_size == 0:
-            self._announce = False
-            if not self._kept or self._kept[0] is not self._header:
-                self._put_back([self._header])
-
-
-def _last_byte(path: str) -> bytes:
-    """The last byte of a file, empty when it cannot be read (a needless newline is harmless)."""
-    try:
-        with open(path, "rb", buffering=0) as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read(1)
-    except OSError:
-        return b""
+            self._kept.extendleft(reversed(lines))
+            self._kept_bytes += sum(map(len, lines))
 
 
 _appenders: weakref.WeakSet[Appender] = weakref.WeakSet()
