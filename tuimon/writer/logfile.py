@@ -38,6 +38,7 @@ class LogFile:
         self._fd = -1
         self._inode = (0, 0)
         self._torn = False  # the file ends within a line
+        self._offset = -1  # where the last quick write left the descriptor
         self._check_at = 0.0
         self._unproven: list[bytes] = []  # written since the path was last seen to lead to our file
         self._unproven_bytes = 0
@@ -48,17 +49,19 @@ class LogFile:
         if self._torn or self._unproven_bytes >= UNPROVEN_BYTES or time.monotonic() >= self._check_at:
             return False
         try:
-            status = os.fstat(self._fd)
-            if status.st_ino != self._inode[1] or status.st_dev != self._inode[0]:
+            # A descriptor that stands where our last write left it is ours. Asking fstat each time would cost 8 us more:
+            # it makes the next write store an exact modification time.
+            if os.lseek(self._fd, 0, os.SEEK_CUR) != self._offset and not self._is_ours():
                 return False
             self._torn = True  # until the write is known to be whole: a signal's exception may come in between
             count = os.write(self._fd, line)
+            if count < len(line):
+                return False
+            self._torn = False
+            self._offset = os.lseek(self._fd, 0, os.SEEK_CUR)
         except OSError:
             self._torn = False
             return False
-        if count < len(line):
-            return False
-        self._torn = False
         self._count((line,), count)
         return True
 
@@ -146,7 +149,7 @@ class LogFile:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self._fd = os.open(self.path, _FLAGS, 0o666)
         status = os.fstat(self._fd)
-        self._inode = (status.st_dev, status.st_ino)
+        self._inode, self._offset = (status.st_dev, status.st_ino), -1
         self._check_at = time.monotonic() + CHECK_SECONDS
         self._torn = stat.S_ISREG(status.st_mode) and status.st_size > 0 and _last_byte(self.path) != b"\n"
         if not self.announce and status.st_size:
