@@ -44,14 +44,18 @@ _FINITE = r"(?:\d{1,3}(?:,\d{3}){1,5}(?![\d,])|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|\
 _NAMED = r"(?i:nan|nanxxx|inf|infinity)"
 _PROSE = "(?<!of )(?<!or )(?<!no )(?<!any )(?<!for )(?<!to )(?<!a )(?<!has )(?<!if )"
 _OTHER = _PROSE + _NAMED + r"(?![\w-])|(?<=[:=] )(?i:n/a|none|null)(?!\w)|(?<=[:=])(?i:none|null)(?!\w)"
-_NUMBER = re.compile(rf" {{0,2}}((?:(?<![\w.])|{_WORD_BEFORE})[-+]?(?:{_FINITE})(?![\d_]|\.\d)|(?<![\w.+-])[-+]?(?:{_OTHER}))")
+_NUMBER = re.compile(rf" {{0,2}}((?:(?<![\w.@])|{_WORD_BEFORE})[-+]?(?:{_FINITE})(?![\d_]|\.\d)|(?<![\w.+-])[-+]?(?:{_OTHER}))")
+
+
+def plain(line: str) -> str:
+    """`line` without colours and cursor movements, at most LONGEST characters of it."""
+    line = line[:LONGEST]
+    return _ESCAPES.sub("", line) if "\x1b" in line else line
 
 
 def tidy(line: str) -> str:
     """`line` without what only decorates it, and with at most two blanks in a row."""
-    line = line[:LONGEST]
-    if "\x1b" in line:
-        line = _ESCAPES.sub("", line)
+    line = plain(line)
     if line[:1] in "> " and line.lstrip()[:1] == ">":
         line = _QUOTE.sub("", line, count=1)
     if "|" in line and "%" in line:

@@ -14,8 +14,9 @@ MOST_FIELDS = 256
 
 _OPENERS = re.compile(r"(?:[\[({'\"<]|\b(?:tensor|array|np\.float\d\d|float)\()+$")
 _SEPARATOR = re.compile(r"\s*(?::|=|->|\bis\b|\bwas\b|\.{3,}|\u2014)\s*$")
-_DELIMITER = re.compile(r"[|,;:=>{}\t'\"\u2014]|  |\]|\)(?=\s*\S)|\. | - |--|^-")
+_DELIMITER = re.compile(r"'(?!s )|[|,;:=>{}\t\"\u2014]|  |\]|\)(?=\s*\S)|\. | - |--|^-")
 _GLUED = re.compile(r"[A-Za-z%\u00b5]+")
+_OPERATOR = re.compile(r"\s*[*+]\s*[\w(]|\s*/\s*[A-Za-z_(]\w*\b(?!/)\s*[*+/-]")
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)$")
 _BULLET = re.compile(r"^[\s>*#\u2022.-]+")
 _IDENTIFIER = re.compile(r"[A-Za-z][\w./@-]*$")
@@ -109,34 +110,44 @@ def _darknet(mean: int) -> Plan:
 
 
 def _read_fields(result: Plan, texts: Sequence[str]) -> None:
-    named_step = False
     for i in range(len(texts) - 1):
         before, behind = texts[i], texts[i + 1]
         glued = _GLUED.match(behind)
-        unit = glued[0].lower() if glued else ""
-        if before.strip() in ("/", "of") and i:
+        unit = glued[0] if glued else ""
+        if (before.strip() in ("/", "of") and i) or _OPERATOR.match(behind):
             continue
         total = i + 1 if behind.strip() in ("/", "of") and i + 2 < len(texts) else None
-        name = name_before(before, i == 0)
+        name = name_before(before, i == 0) or (unit if unit in ("epoch", "batch", "step") else "")
         if not name:
-            if total is not None and not named_step and result.step is None and _is_position(before, texts[i + 2]):
-                result.step, result.total, result.local = i, total, True
-                result.bar = _bar(before, texts[i + 2])
-        elif unit and unit not in w.UNITS and unit not in w.TIME_UNITS and len(unit) < 4:
-            continue
+            _place(result, texts, i, total)
         elif is_step(name):
             if result.step is None or result.local or (_counts_run(name) and not result.whole):
                 result.step, result.total, result.local = i, total, False
                 result.whole = _counts_run(name)
                 result.counter = name
-                named_step = True
-        elif is_epoch(name):
+        elif is_epoch(name) or (behind.strip() == "[" and name.lower() in ("train", "training")):
             result.epoch = i if result.epoch is None else result.epoch
-        elif total is None and unit not in w.TIME_UNITS and not _is_time(name, behind):
+        elif total is None and not _is_unknown(unit) and not _is_time(name, unit, behind):
             result.metrics.append((i, name))
-        if len(unit) > 3 and unit not in w.UNITS and unit not in w.TIME_UNITS:
+        if len(unit) > 3 and unit[0].isupper() and unit[1].islower():
             # Another line was glued on: "loss: 0.24Epoch 1/10". What follows belongs to it.
             break
+
+
+def _is_unknown(unit: str) -> bool:
+    """Whether letters behind a number make it something else than a number ("1L", "3rd")."""
+    return 0 < len(unit) < 4 and unit.lower() not in w.UNITS and unit.lower() not in w.TIME_UNITS
+
+
+def _place(result: Plan, texts: Sequence[str], i: int, total: int | None) -> None:
+    """A number without a name may be a place: "[20/128]", a bar's "20/128", or "[20]" and "20:" in front of all."""
+    if result.step is not None:
+        return
+    if total is not None and _is_position(texts[i], texts[i + 2]):
+        result.step, result.total, result.local = i, total, True
+        result.bar = _bar(texts[i], texts[i + 2])
+    elif i == 0 and (texts[0] + texts[1].strip()[:1]) in ("[]", ":"):
+        result.step, result.counter = i, "number"
 
 
 def _is_position(before: str, behind: str) -> bool:
@@ -256,13 +267,15 @@ def _counts_run(name: str) -> bool:
     return not w.GLOBAL_WORDS.isdisjoint(split_words(name))
 
 
-def _is_time(name: str, behind: str) -> bool:
+def _is_time(name: str, unit: str, behind: str) -> bool:
     """Whether a number says how long, how big, or where; not how well."""
+    if unit.lower() in w.TIME_UNITS:
+        return True
     last = split_words(name)[-1:] or [""]
     if last[0] in w.TIMES or name.lower() in w.TIMES or name.lower() in w.STOP or w.FILE.search(name):
         return True
-    unit = re.match(r"\s*([A-Za-z]+)(?![\w/])", behind)
-    return unit is not None and unit[1].lower() in w.TIME_UNITS and unit[1] != "M" and len(unit[1]) > 1
+    word = re.match(r"\s+([A-Za-z]{2,})(?![\w/])", behind)
+    return word is not None and word[1].lower() in w.TIME_UNITS
 
 
 def _finish(result: Plan, texts: Sequence[str], line: str) -> None:

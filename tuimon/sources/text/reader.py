@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tuimon.record import number
 from tuimon.sources.text import words as w
-from tuimon.sources.text.lex import cut, pattern, tidy
+from tuimon.sources.text.lex import cut, pattern, plain, tidy
 from tuimon.sources.text.plan import NOTHING, Plan, plan, split_words
 from tuimon.sources.text.steps import Position, integer
 from tuimon.sources.text.tables import Tables
@@ -49,6 +49,7 @@ class Reader:
         self._block_step = 0
         self._block_places: list[tuple[Plan, Sequence[str]]] = []
         self._val = False
+        self._group = ""
         self._count = 0
         self._since = 0
         self._waiting: list[tuple[Plan, Sequence[str]]] = []
@@ -68,12 +69,13 @@ class Reader:
 
     def _slow(self, line: str) -> None:
         """Takes in a line of a layout that did not come lately."""
-        parts = cut(tidy(line))
+        bare = plain(line)
+        parts = cut(tidy(bare))
         if len(parts) == 1:
-            self._without_number(line, parts[0])
+            self._without_number(bare, parts[0])
             return
         if self._tables.open:
-            row = self._tables.row(line)
+            row = self._tables.row(bare)
             if row is not None:
                 self._table_row(*row)
                 return
@@ -82,9 +84,11 @@ class Reader:
         if known is NOTHING:
             if not (self._block_places and line.lstrip().startswith("|")):
                 self._flush()
-            self._notice(line)
+            self._notice(bare)
             return
         self._numbers(known, parts[1::2])
+        if not known.accepted:
+            self._notice(bare)
         known.uses += 1
         if known.uses == 3 and known.accepted:
             self._remember(known, line, parts[1::2])
@@ -113,10 +117,16 @@ class Reader:
         self._flush()
         if not self._count:
             for known, numbers in self._waiting:
-                self._emit(known, numbers)
+                if known.step is not None or known.epoch is not None or self._is_precise(known, numbers, 2):
+                    self._emit(known, numbers)
         self._waiting.clear()
 
     def _without_number(self, line: str, text: str) -> None:
+        if text.startswith("|") and text.endswith("|") and text.count("|") == 3:
+            # A heading inside a box: "| train/   |   |".
+            self._group = text.strip("| ")
+            return
+        self._group = ""
         self._tables.line(line)
         self._flush()
         if text:
@@ -172,7 +182,7 @@ class Reader:
 
     def _evidence(self, known: Plan, numbers: Sequence[str]) -> bool:
         """Whether a layout that was not accepted so far is that of a record."""
-        if known.measures and self._is_sure(known, numbers):
+        if self._is_sure(known, numbers):
             known.accepted, known.guess = True, None
             return True
         step = self._position.now
@@ -195,10 +205,19 @@ class Reader:
 
     def _is_sure(self, known: Plan, numbers: Sequence[str]) -> bool:
         """Whether one line is enough: a step beside a loss, or a loss of some precision and nothing else."""
+        if not known.measures:
+            return "lr" in known.roles and known.step is not None and not known.local
         shown = [numbers[i] for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)]
         if known.step is not None or known.epoch is not None or known.summary:
             return any(not text.isdigit() for text in shown) or not shown
-        return (known.pure or known.val) and any(_decimals(text) >= 3 for text in shown)
+        return (known.pure or known.val) and self._is_precise(known, numbers, 3)
+
+    @staticmethod
+    def _is_precise(known: Plan, numbers: Sequence[str], decimals: int) -> bool:
+        """Whether a loss of the line has so many digits behind the point that nobody wrote it by hand."""
+        return any(
+            _decimals(numbers[i]) >= decimals for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)
+        )
 
     def _moves(self, known: Plan, numbers: Sequence[str], step: int | None) -> bool:
         """Whether a layout that comes again comes with another step."""
@@ -239,9 +258,13 @@ class Reader:
 
     def _block_row(self, known: Plan, numbers: Sequence[str]) -> None:
         """A line without a step: one of several that make a record, or a record by itself."""
+        if bool(self._block_places) != known.box:
+            # A box begins or ends here; its rows are no part of another record.
+            self._flush()
         if known.box:
+            group = self._group if self._group.endswith("/") else ""
             for i, name in zip(known.indexes, known.names, strict=True):
-                self._block[name] = values(numbers, (i,))[0]
+                self._block[group + name] = values(numbers, (i,))[0]
             self._block_places.append((known, numbers))
             return
         if not (known.accepted or self._evidence(known, numbers)):

@@ -9,6 +9,8 @@ from tuimon.sources.text.plan import Plan
 
 _LARGEST = 2**53
 _UNKNOWN = 1000
+"""Rank of a counter whose name is in no list."""
+
 
 
 def integer(text: str) -> int | None:
@@ -40,6 +42,7 @@ class Position:
         self._base = 0
         self._number = -1
         self._numbered: int | None = None
+        self._trained = False
 
     def note(self, plan: Plan, numbers: Sequence[str]) -> None:
         """Takes in a line that only says where the run stands."""
@@ -77,6 +80,7 @@ class Position:
             step = self._by_epoch(numbers[plan.epoch], validation)
         if step is None:
             step = self._without(plan, validation)
+        self._trained = self._trained or not validation
         self.now = step
         return step
 
@@ -129,7 +133,7 @@ class Position:
 
     def _without(self, plan: Plan, validation: bool) -> int:
         """The step of a record that names none: the bar's, the current one, the epoch, or its own number."""
-        if validation and self.now is not None:
+        if validation and self.now is not None and (self.counted or self._trained):
             return self.now
         if self.bar is not None and not self.counted:
             return self.bar[0]
@@ -157,7 +161,7 @@ class Position:
         counting = [(plan, numbers) for plan, numbers in rows if plan.step is not None]
         if not counting:
             return None
-        plan, numbers = min(counting, key=lambda row: _UNKNOWN if (rank := rank_step(row[0].counter)) is None else rank)
+        plan, numbers = min(counting, key=lambda row: (not row[0].whole, _rank(row[0].counter)))
         step = self._own(plan, numbers)
         if step is not None:
             self.now, self.counted = step, True
@@ -176,6 +180,11 @@ class Position:
             step = self._number
         self.now = step
         return step
+
+
+def _rank(counter: str) -> int:
+    rank = rank_step(counter)
+    return _UNKNOWN if rank is None else rank
 
 
 def _fraction(text: str) -> float | None:

@@ -61,6 +61,13 @@ class Tables:
         """Step, epoch, names and values of a row; None for a line that is none, which ends nothing."""
         if len(line) > LONGEST:
             return None
+        line, bar, _ = line.partition("%|")
+        if bar:
+            # A bar at the end of the row; only when it is full are the numbers those of the epoch.
+            line, _, share = line.rpartition(" ")
+            line = line.rstrip(": ")
+            if share != "100":
+                return None
         cells = _cells(line)
         if len(cells) != len(self._names):
             return None

@@ -31,7 +31,7 @@ STOP = frozenset(
 )
 """Words before a number that make no name of a metric."""
 
-TIMES = frozenset("time eta elapsed wall duration took sec secs seconds mem memory max_mem reader_cost data_time".split())
+TIMES = frozenset("time eta elapsed wall duration took sec secs seconds mem memory max_mem reader_cost data_time data batch_cost data_cost".split())
 """A name that ends in one of these says how long or how big, not how well."""
 
 FILE = re.compile(r"\.(?:py|cpp|cc|cu|c|h|hpp|java|scala|go|rs|js|ts|lua|h5|hdf5|pt|pth|ckpt|bin|txt|log|json|yaml|yml)$", re.IGNORECASE)
