@@ -49,7 +49,7 @@ class LogFile:
         if self._torn or self._unproven_bytes >= UNPROVEN_BYTES or time.monotonic() >= self._check_at:
             return False
         try:
-            # A descriptor that stands where our last write left it is ours. Asking fstat each time would cost 8 us more:
+            # A descriptor that stands where our last write left it is ours. Asking fstat each time costs 8 us more:
             # it makes the next write store an exact modification time.
             if os.lseek(self._fd, 0, os.SEEK_CUR) != self._offset and not self._is_ours():
                 return False
