@@ -62,6 +62,7 @@ def _record(line: bytes) -> Mapping[str, object]:
 
 def _python(line: bytes, reason: str) -> object:
     """The value of a line by Python's parsers, which take more than JSON's."""
+    line = line.strip().removesuffix(b",")
     text = _TRAILING.sub(rb"\1", line).decode("utf-8", "replace")
     try:
         return json.loads(text)

@@ -65,7 +65,7 @@ class RowSource(Generic[Item]):
         self.bad: list[BadLine] = []
         self.restarted = False
         self.offset = self.size = 0
-        self._learned = self._more = False
+        self._more = False
 
     @property
     def roles(self) -> Mapping[str, str]:
@@ -98,17 +98,15 @@ class RowSource(Generic[Item]):
         return in_columns(rows, self.columns)
 
     def learn(self, rows: Sequence[Item]) -> None:
-        """Chooses roles from the first rows there are, once."""
-        if rows and not self._learned:
-            self._learned = True
-            head = rows[:LEARNED]
+        """Chooses roles from the first rows there are."""
+        head = rows[:LEARNED]
+        if head:
             self.columns.learn(self.in_columns(head), len(head))
 
     def _batch(self) -> Batch:
         if self.restarted:
             self.columns.restart()
-            self._learned = False
-        self.learn(self.waiting)
+            self.learn(self.waiting)
         rows, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
         marks = [Mark(0, "restart", {})] if self.restarted else []
         bad, self.bad, self.restarted = self.bad, [], False

@@ -92,14 +92,19 @@ def is_tuimon(head: Head) -> bool:
 
 
 def is_jsonl(head: Head) -> bool:
-    """Mostly lines that are JSON objects (or Python dicts), each whole on its line."""
+    """Mostly lines that are JSON objects, each whole on its line. Python's dicts are those of a console, if not named so."""
     lines = head.lines
     # A torn last line says nothing, unless it is all there is.
     whole = lines[:-1] if len(lines) > 1 and not head.text.endswith((b"\n", b"\r")) else lines
-    objects = [line for line in whole if line.startswith(b"{") and line.endswith(b"}")]
+    begins = _OBJECT_OR_DICT if head.name.endswith((".jsonl", ".ndjson")) else _OBJECT
+    objects = [line for line in whole if begins.match(line) and line.endswith((b"}", b"},"))]
     if not objects or len(objects) < 0.6 * len(whole):
-        return bool(whole) and whole == lines[:1] and whole[0].startswith(b'{"') and b"\n" not in head.text.strip()
+        return False
     return any(_reads(line) for line in objects[:20])
+
+
+_OBJECT = re.compile(rb'\{\s*["}]')
+_OBJECT_OR_DICT = re.compile(rb"""\{\s*["'}]""")
 
 
 def _reads(line: bytes) -> bool:

@@ -174,11 +174,17 @@ class Steps:
     def _numbered(self, columns: Mapping[str, Column], measured: Ask, stop: int) -> list[int | None]:
         """Steps of the records up to `stop`, from the epoch or the number of the record."""
         epochs = columns.get(self.epoch or "", [None] * stop)[:stop]
-        if self.kind == "epoch":
-            return self._carry(_wholes(epochs), measured, columns, 0)
         result: list[int | None] = []
-        for epoch, counts in zip(epochs, measured(), strict=False):
-            result.append(self._number(epoch) if counts else None)
+        if self.kind == "epoch":
+            until = next((row for row, epoch in enumerate(epochs) if not _is_whole(epoch)), stop)
+            result = self._carry(_wholes(epochs[:until]), measured, columns, 0)
+            if until == stop:
+                return result
+            # Epochs are fractions after all: from here on the records are numbered.
+            self.kind, self.name, self._count = "record", None, self.last + 1
+        counts = measured()
+        for row in range(len(result), stop):
+            result.append(self._number(epochs[row]) if counts[row] else None)
         self._note(result)
         return result
 
@@ -187,8 +193,9 @@ class Steps:
         seen = self._epochs
         value = epoch if epoch is not None and math.isfinite(epoch) else (seen[-1] if seen else 0.0)
         if seen and value < seen[-1]:
-            self._count = bisect_left(seen, value)
-            del seen[self._count :]
+            place = bisect_left(seen, value)
+            self._count -= len(seen) - place
+            del seen[place:]
         seen.append(value)
         self._count += 1
         return self._count - 1
@@ -241,6 +248,10 @@ def _rising(values: Sequence[int | None], least: int) -> bool:
     known = cast("list[int]", values)
     # Sorting what is sorted already is one pass in C.
     return known[0] >= least and known == sorted(known)
+
+
+def _is_whole(epoch: float | None) -> bool:
+    return epoch is None or not math.isfinite(epoch) or epoch == int(epoch)
 
 
 def _counts(column: Column) -> bool:

@@ -31,6 +31,7 @@ class EventFile:
 
     Attributes:
         offset, size: bytes read and bytes there.
+        more: another read may bring more.
 
     Args:
         path: the file.
@@ -41,6 +42,7 @@ class EventFile:
         self.path = path
         self.prefix = prefix
         self.offset = self.size = 0
+        self.more = True
         self._reader = Reader()
         self._count = 0
         self._head = b""
@@ -55,7 +57,9 @@ class EventFile:
             block = os.pread(file.fileno(), max(limit, _BLOCK), self.offset)
             if self.offset == 0:
                 self._head = block[:_SAME]
+        before = self.offset
         self._take(*self._frames(block, bad), events, bad)
+        self.more = before < self.offset < self.size
         return False
 
     def _frames(self, block: bytes, bad: list[BadLine]) -> tuple[list[bytes], list[int], list[int]]:
@@ -100,11 +104,6 @@ class EventFile:
                 if prefix:
                     found = found._replace(scalars=[(prefix + tag, value) for tag, value in found.scalars])
                 events.append(found)
-
-    @property
-    def more(self) -> bool:
-        """Whether another read brings more: there is another whole frame and it is not damaged."""
-        return self.size - self.offset > tfrecord.HEAD + tfrecord.FOOT and self._damaged_at != self.offset
 
     def _damaged(self, bad: list[BadLine]) -> None:
         """Says once that the file cannot be read on from here; it is tried again, as a hole may yet be filled."""
@@ -153,7 +152,7 @@ class EventFiles(RowSource[Event]):
                 break
         self.offset = sum(file.offset for file in self._files.values())
         self.size = sum(file.size for file in self._files.values())
-        return any(file.more or not file.size for file in self._files.values())
+        return any(file.more for file in self._files.values())
 
     def in_columns(self, rows: Sequence[Event]) -> dict[str, list[object]]:
         """See `RowSource.in_columns`."""

@@ -102,6 +102,8 @@ class JsonFile(RowSource[Row]):
         if self._seen and not common and rows:
             self.restarted = True
             self.waiting = []
+        if not self._seen:
+            self.learn(rows)
         self.waiting = [*self.waiting, *rows[common:]]
         self._seen = rows
 
