@@ -118,7 +118,7 @@ def _read_fields(result: Plan, texts: Sequence[str]) -> None:
             continue
         total = i + 1 if behind.strip() in ("/", "of") and i + 2 < len(texts) else None
         name = name_before(before, i == 0) or (unit if unit in ("epoch", "batch", "step") else "")
-        if not name:
+        if not name or (total is not None and w.PHASE.fullmatch(name)):
             _place(result, texts, i, total)
         elif is_step(name):
             if result.step is None or result.local or (_counts_run(name) and not result.whole):
@@ -143,7 +143,7 @@ def _place(result: Plan, texts: Sequence[str], i: int, total: int | None) -> Non
     """A number without a name may be a place: "[20/128]", a bar's "20/128", or "[20]" and "20:" in front of all."""
     if result.step is not None:
         return
-    if total is not None and _is_position(texts[i], texts[i + 2]):
+    if total is not None and _is_position(texts[i].rstrip(" "), texts[i + 2]):
         result.step, result.total, result.local = i, total, True
         result.bar = _bar(texts[i], texts[i + 2])
     elif i == 0 and (texts[0] + texts[1].strip()[:1]) in ("[]", ":"):

@@ -195,7 +195,7 @@ class Reader:
             return False
         known.accepted = True
         before, first, count = known.first
-        if count == self._count and (known.measures or known.step is not None):
+        if count == self._count and (known.measures or known.step is not None or known.dictionary):
             # No record came in between: the first one can still be told in its place.
             if known.step is None and known.guess is None and before is not None:
                 self._put(before, self._named(known), values(first, known.indexes))
@@ -206,7 +206,7 @@ class Reader:
     def _is_sure(self, known: Plan, numbers: Sequence[str]) -> bool:
         """Whether one line is enough: a step beside a loss, or a loss of some precision and nothing else."""
         if not known.measures:
-            return "lr" in known.roles and known.step is not None and not known.local
+            return "lr" in known.roles and known.step is not None and not known.local and self._position.counted
         shown = [numbers[i] for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)]
         if known.step is not None or known.epoch is not None or known.summary:
             return any(not text.isdigit() for text in shown) or not shown
@@ -270,6 +270,8 @@ class Reader:
         if not (known.accepted or self._evidence(known, numbers)):
             return
         names = self._named(known)
+        if not known.summary and not known.bare:
+            self._val = known.val
         if any(name in self._block for name in names):
             self._flush()
         if not self._block:

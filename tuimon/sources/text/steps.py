@@ -34,6 +34,7 @@ class Position:
         self.now: int | None = None
         self.counted = False
         self.bar: tuple[int, int] | None = None
+        self._used: tuple[int, int] | None = None
         self._epoch: int | None = None
         self._fraction: float | None = None
         self._first_epoch: int | None = None
@@ -122,13 +123,16 @@ class Position:
             return self.now
         if not fractional:
             return self._epoch
-        value = _fraction(text)
-        if self.bar is not None or (validation and self.now is not None):
+        value, before = _fraction(text), self._fraction
+        if value is None or (validation and self.now is not None):
             return None
-        if value is not None:
-            if self._fraction is not None and value < self._fraction - 1e-9:
-                self._number = -1
-            self._fraction = value
+        self._fraction = value
+        if self.bar is not None and self.bar == self._used and value != before:
+            # The epoch moves on and the bar does not: it is another's.
+            self.bar = None
+            self._number = max(self._number, self.now or 0)
+        if self.bar is None and before is not None and value < before - 1e-9:
+            self._number = -1
         return None
 
     def _without(self, plan: Plan, validation: bool) -> int:
@@ -136,6 +140,7 @@ class Position:
         if validation and self.now is not None and (self.counted or self._trained):
             return self.now
         if self.bar is not None and not self.counted:
+            self._used = self.bar
             return self.bar[0]
         if self.counted and self.now is not None:
             return self.now
