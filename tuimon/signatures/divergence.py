@@ -17,7 +17,7 @@ KEPT = 32
 """Excursions kept that are over: the first ones and the last ones of a run that has more."""
 
 CLUSTER = 4
-"""Spikes that make a cluster."""
+"""Fewest spikes that make a cluster."""
 
 OFTENER = 3.0
 """Least ratio of the recent rate of spikes to the earlier one."""
@@ -47,7 +47,7 @@ class Excursions(Detector):
         self._previous = 0.0
         self._first = 0.0
         self._findings: deque[Finding] = deque(maxlen=KEPT)
-        self._spikes: deque[int] = deque(maxlen=CLUSTER)
+        self._spikes: deque[int] = deque(maxlen=2 * CLUSTER)
         self._spike_count = 0
         self._cluster: Finding | None = None
         self._first_step: int | None = None
@@ -114,18 +114,20 @@ class Excursions(Detector):
         self._open, self._run, self._left = None, 0, None
 
     def _count(self, spike: Finding) -> None:
-        """Tests whether the last four spikes came at a higher rate than those before, as a Poisson process would."""
+        """Tests whether the last four to eight spikes came at a higher rate than those before, as a Poisson process would."""
         self._spikes.append(spike.onset_step)
         self._spike_count += 1
-        if len(self._spikes) < CLUSTER or self._first_step is None or self._cluster is not None:
+        if self._first_step is None or self._cluster is not None:
             return
-        start, end = self._spikes[0], spike.onset_step
-        span, before = max(end - start, 1), max(start - self._first_step, 1)
-        rate = max(self._spike_count - CLUSTER, 1) / before
-        recent = (CLUSTER - 1) / span
-        if recent >= OFTENER * rate and poisson_tail(CLUSTER - 1, rate * span) < RARE:
-            why = f"{CLUSTER} spikes in steps {start}-{end}, {self._spike_count - CLUSTER} in the {before} before"
-            self._cluster = Finding("spikes-more-frequent", "spike", "warning", start, spike.detected_step, True, why)
+        for many in range(CLUSTER, len(self._spikes) + 1):
+            start, end = self._spikes[-many], spike.onset_step
+            span, before = max(end - start, 1), max(start - self._first_step, 1)
+            earlier = self._spike_count - many
+            rate = max(earlier, 1) / before
+            if (many - 1) / span >= OFTENER * rate and poisson_tail(many - 1, rate * span) < RARE:
+                why = f"{many} spikes in steps {start}-{end}, {earlier} in the {before} before"
+                self._cluster = Finding("spikes-more-frequent", "spike", "warning", start, spike.detected_step, True, why)
+                return
 
     def mark(self, mark: Mark, course: Course) -> None:
         """A resumed process or another file ends what was open."""

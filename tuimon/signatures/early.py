@@ -24,11 +24,14 @@ RECENT = 16
 WORSE = 0.25
 """Share of the first loss by which it must be worse: less is the noise of first batches."""
 
-NOISE = 4.0
+NOISE = 2.0
 """The same in units of the run's own noise, its median absolute change from record to record."""
 
 KEPT_UP = 0.5
 """Share of the highest excess that must still be there: what has come down by half is on its way back."""
+
+LATE = 128
+"""Losses after which being on the way back no longer counts, while still worse than untrained."""
 
 RUN = 6
 """Rises in a row that make a growth from the start."""
@@ -41,7 +44,7 @@ class DivergesFromStart(Detector):
     """A run that gets worse than untrained and does not come back, before there is a baseline to compare with.
 
     Either six rises in a row that take the loss tenfold further above its first value, or, from the 32nd loss on, a
-    median of the last 16 that is a quarter of the first loss and four times the noise above it and has not come down by
+    median of the last 16 that is a quarter of the first loss and twice the noise above it and has not come down by
     half. Withdrawn when the loss comes back: of networks pushed past the limit most do. Needs a loss whose size means
     something, that is, one above zero.
     """
@@ -90,7 +93,7 @@ class DivergesFromStart(Detector):
             self._onset = step
         if value > self._peak:
             self._peak, self._peak_step = value, step
-        if self._best < (1 - WORSE) * first or self._count > 2 * FIRST and self._detected is None:
+        if self._best < (1 - WORSE) * first or self._count > 4 * LATE and self._detected is None:
             self._over = True  # it has learned: from here on there is a level to leave
             return
         if self._grows(first):
@@ -108,7 +111,10 @@ class DivergesFromStart(Detector):
         recent = list(self._recent)
         noise = median([abs(b - a) for a, b in zip(recent, recent[1:], strict=False)])
         excess = median(recent) - first
-        return excess > max(WORSE * first, NOISE * noise) and excess > KEPT_UP * (self._peak - first)
+        if excess <= max(WORSE * first, NOISE * noise):
+            return False
+        rising = median(recent[RECENT // 2 :]) - median(recent[: RECENT // 2]) > noise
+        return self._count >= LATE or rising or excess > KEPT_UP * (self._peak - first)
 
     def rewind(self, step: int, course: Course) -> None:
         """A rewind to the start is another run."""

@@ -11,23 +11,35 @@ from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.plateau import classes
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import median
+from tuimon.stats import mann_kendall, median
 
 EVALUATIONS = 3
 """Evaluations in a row that must agree: one is a fluctuation, and two can be neighbours of one."""
 
 SHARE = 0.05
-"""Share of what validation has gained that must be lost again."""
+"""Share of the least validation loss by which it must rise."""
+
+GAINED = 0.01
+"""Share of what validation has gained that must be lost again: near zero, five percent are nothing."""
 
 RECENT = 64
 """Evaluations whose changes give the noise."""
+
+NOISE = 2.0
+"""Median changes between evaluations by which it must rise: one is about the noise of an evaluation."""
+
+NOISE_ALONE = 4.0
+"""The same where no trend supports it: the minimum of many evaluations lies two below their level already."""
+
+TREND = 2.6
+"""Mann-Kendall score of the evaluations since the minimum that makes a trend, p < .005."""
 
 
 class Overfitting(Detector):
     """The validation loss rises from its minimum while the training loss goes on falling.
 
-    Three evaluations in a row above the minimum by more than 5 % of what validation had gained and more than twice its
-    median change, with a training loss lower than at the minimum. Dated at the minimum, where the best checkpoint is.
+    Three evaluations in a row above the minimum by more than 5 % and more than twice the median change
+    between evaluations (four times, without a trend since then), with a training loss lower than at the minimum. Dated at the minimum, where the best checkpoint is.
     Errs on validation sets of a few samples, whose noise is not independent from one evaluation to the next.
     """
 
@@ -39,6 +51,7 @@ class Overfitting(Detector):
         self._changes: deque[float] = deque(maxlen=RECENT)
         self._last: float | None = None
         self._above: deque[float] = deque(maxlen=EVALUATIONS)
+        self._since: deque[float] = deque(maxlen=RECENT)
         self._train: deque[float] = deque(maxlen=32)
         self._detected: int | None = None
         self._last_step = 0
@@ -71,14 +84,18 @@ class Overfitting(Detector):
         if self._best is None or value < self._best:
             self._best, self._best_step, self._train_at_best = value, step, train
             self._above.clear()
+            self._since.clear()
             self._detected = None
             return
         self._above.append(value)
         gained = self._first - self._best
-        margin = max(SHARE * gained, 2.0 * median(self._changes) if self._changes else 0.0)
+        self._since.append(value)
+        noise = median(self._changes) if self._changes else 0.0
+        margin = max(SHARE * abs(self._best), GAINED * gained, NOISE * noise)
         falls = train is not None and self._train_at_best is not None and train < self._train_at_best
         if len(self._above) == EVALUATIONS and min(self._above) > self._best + margin:
-            if falls and self._detected is None and not course.silent:
+            sure = min(self._above) > self._best + NOISE_ALONE * noise or mann_kendall(list(self._since)) > TREND
+            if falls and sure and self._detected is None and not course.silent:
                 self._detected = step
         elif value <= self._best + margin:
             self._detected = None

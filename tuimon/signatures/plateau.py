@@ -23,6 +23,12 @@ FLAT_EVALUATED = 64
 NEAR_LEVEL = 0.02
 """Nats within which a level counts as the telling one: about the standard error of 200 batches of 32."""
 
+ABOVE = 0.1
+"""Nats above ln C that a constant guess loses while the learning rate throws its biases about."""
+
+NEAR_LABELS = 0.05
+"""Nats from the label entropy: the classes of some hundred batches are not quite those of the declared counts."""
+
 UNSURE = 0.01
 """Greatest standard error of a level that may be compared with another to 0.02 nats."""
 
@@ -59,10 +65,11 @@ def standing(course: Course) -> Standing | None:
     gradient, t = slope(means)
     drift = abs(gradient) * len(means)
     within = math.sqrt(math.fsum([block.spread**2 / block.count for block in blocks])) / len(blocks)
-    if (drift > NEAR_LEVEL and abs(t) > 2.0) or max(means) - min(means) > 6 * within + NEAR_LEVEL:
+    single = within * math.sqrt(len(blocks))  # the error of one block
+    if (drift > NEAR_LEVEL and abs(t) > 2.0) or max(means) - min(means) > 6 * single + NEAR_LEVEL:
         return None
     everything = course.outline.blocks
-    if min(block.mean for block in everything) < level - NEAR_LEVEL - 3 * within * math.sqrt(len(blocks)):
+    if min(block.mean for block in everything) < level - NEAR_LEVEL - 4 * single:
         return None
     start = next(i for i, block in enumerate(everything) if abs(block.mean - level) < NEAR_LEVEL + 4 * _error(block))
     low = min(block.low for block in everything)
@@ -119,13 +126,13 @@ class TellingLevels(Detector):
     def _match(self, here: Standing, declared: int | None, course: Course) -> tuple[str, str] | None:
         entropy = label_entropy(course)
         if declared and entropy is not None and entropy < uniform_loss(declared) - NEAR_LEVEL:
-            if abs(here.level - entropy) < NEAR_LEVEL + 2 * here.error:
+            if abs(here.level - entropy) < NEAR_LABELS:
                 return "prior-prediction", f"the entropy of the labels is {entropy:.3f}"
             return None
         near = NEAR_LEVEL if declared else GUESS_NEAR
         for count in (declared,) if declared else GUESSED:
             top = uniform_loss(count)
-            if abs(here.level - top) < near + 2 * here.error * bool(declared):
+            if top - near - 2 * here.error * bool(declared) < here.level < top + (ABOVE if declared else near):
                 return "uniform-prediction", f"ln {count} is {top:.4f}"
         if declared and LN_SHARE * uniform_loss(declared) < here.level < uniform_loss(declared):
             effective = math.exp(here.level)
@@ -196,7 +203,7 @@ class DoubleSoftmax(Detector):
             if self._rests(course, blocks, floor, uniform_loss(count)):
                 why = f"loss {short(blocks[-1].mean)}, least {short(course.best)}, never under {floor:.4f} for {count} classes"
                 detected = before.detected_step if before is not None else blocks[-1].last
-                self._finding = Finding("double-softmax", "plateau", "failure", blocks[0].first, detected, True, why)
+                self._finding = Finding("double-softmax", "plateau", "failure", course.outline.blocks[0].first, detected, True, why)
 
     def _rests(self, course: Course, blocks: Sequence[Block], floor: float, top: float) -> bool:
         everything = course.outline.blocks

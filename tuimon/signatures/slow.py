@@ -12,7 +12,7 @@ from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.growth import FAR, short
 from tuimon.signatures.outline import Block
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import autocorrelation, mann_kendall, slope
+from tuimon.stats import autocorrelation, mann_kendall
 
 CREEP_RECORDS = 200
 """Losses over which a creep must last: shorter ones are told by the excursions, or pass."""
@@ -88,22 +88,25 @@ class SlowDivergence(Detector):
 FLIPS = 64
 """Losses in a window of the oscillation test."""
 
-FLIPPING = -0.5
-"""Lag-1 autocorrelation below which the loss alternates: white noise of 64 points comes there once in 30,000 windows."""
+FLIPPING = -0.6
+"""Lag-1 autocorrelation, about the running mean, below which the loss alternates: the noise of batches reaches -0.45."""
+
+SPAN = 9
+"""Points of the running mean that the loss is compared with, so that a falling or bending loss does not count."""
 
 WINDOWS = 2
-"""Windows in a row that must alternate: once in 1e9 under white noise."""
+"""Windows in a row that must alternate."""
 
-JITTER = 0.02
-"""Least size of the jitter, as a share of the progress or of the level: a smaller one harms nothing."""
+JITTER = 0.002
+"""Least size of the jitter, as a share of the level: a smaller one harms nothing and is not seen in a curve."""
 
 
 class Oscillation(Detector):
     """The loss jumps from side to side every step and barely improves: the learning rate is just under its limit.
 
-    Lag-1 autocorrelation of the detrended loss below -0.5 in two windows of 64 in a row. Seen only where steps follow
-    each other without gaps; in small minibatches the noise of the batches hides it, and this stays silent. Errs on epochs
-    of two batches.
+    Lag-1 autocorrelation of the loss about its running mean below -0.6 in two windows of 64 in a row. Seen only where
+    every step is logged; in small minibatches the noise of the batches hides it, and this stays silent. Errs on epochs of
+    two batches.
     """
 
     def __init__(self) -> None:
@@ -126,13 +129,12 @@ class Oscillation(Detector):
             del self._steps[:FLIPS]
 
     def _judge(self, window: Sequence[float], steps: Sequence[int], course: Course) -> None:
-        gradient, _ = slope(window)
-        rest = [value - gradient * i for i, value in enumerate(window)]
+        half = SPAN // 2
+        rest = [window[i] - math.fsum(window[i - half : i + half + 1]) / SPAN for i in range(half, FLIPS - half)]
         correlation = autocorrelation(rest)
+        size = math.sqrt(math.fsum([value * value for value in rest]) / len(rest))
         mean = math.fsum(window) / FLIPS
-        size = math.sqrt(math.fsum([(a - b) ** 2 for a, b in zip(rest, rest[1:], strict=False)]) / FLIPS) / 2
-        flips = correlation < FLIPPING and abs(gradient) * FLIPS < 4 * size and not course.silent
-        if not flips or size < JITTER * max(course.progress, 0.0) and size < JITTER * abs(mean):
+        if correlation >= FLIPPING or size < JITTER * abs(mean) or course.silent or course.smooth:
             self._agreeing = 0
             if self._found is not None:
                 self._closed.append(self._ended(self._found, steps[0]))
