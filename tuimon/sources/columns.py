@@ -116,7 +116,7 @@ class Columns:
             marks: with rows that count the records of `columns`.
             bad_lines, bad_count, more, offset, size: as in the Batch.
         """
-        values = {name: floats(name, column) for name, column in columns.items()}
+        values = {name: floats(name, column) for name, column in columns.items()} if count else {}
         self._fill(values)
         self._find_time(values)
         steps = self.steps.assign(values, count, lambda: self._measured(values, count))
