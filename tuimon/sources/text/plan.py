@@ -8,20 +8,13 @@ from dataclasses import dataclass, field
 
 from tuimon.sources.names import match
 from tuimon.sources.text import words as w
+from tuimon.sources.text.naming import BOX, is_epoch, is_step, name_before, split_words
 
 MOST_FIELDS = 256
 """Numbers of a line that are looked at; DETR prints 110, a matrix printed on one line has thousands."""
 
-_OPENERS = re.compile(r"(?:[\[({'\"<]|\b(?:tensor|array|np\.float\d\d|float)\()+$")
-_SEPARATOR = re.compile(r"\s*(?::|=|->|\bis\b|\bwas\b|\.{3,}|\u2014)\s*$")
-_DELIMITER = re.compile(r"'(?!s )|[|,;:=>{}\t\"\u2014]|  |\]|\)(?=\s*\S)|\. | - |--|^-")
 _GLUED = re.compile(r"[A-Za-z%\u00b5]+")
 _OPERATOR = re.compile(r"\s*[*+]\s*[\w(]|\s*/\s*[A-Za-z_(]\w*\b(?!/)\s*[*+/-]")
-_PARENTHESIS = re.compile(r"\s*\(([^()]*)\)$")
-_BULLET = re.compile(r"^[\s>*#\u2022.-]+")
-_IDENTIFIER = re.compile(r"[A-Za-z][\w./@-]*$")
-_ONLY = re.compile(r"[\w\s./@:=,;|{}'\"<>()\[\]%#*+-]*$")
-_BOX = re.compile(r"^\|\s*([A-Za-z][^|]*?)\s*\|$")
 
 
 @dataclass(slots=True)
@@ -65,6 +58,11 @@ class Plan:
     seen: int = 0
     uses: int = 0
     first: tuple[int | None, Sequence[str], int] | None = None
+
+    @property
+    def direct(self) -> bool:
+        """Whether a line's own step is the record's step, whatever came before."""
+        return self.accepted and self.step is not None and self.epoch is None and not (self.local or self.bar or self.summary)
 
     @property
     def measures(self) -> bool:
@@ -167,102 +165,6 @@ def _bar(before: str, behind: str) -> str:
     return "part" if start.startswith("[>]") else ""
 
 
-def name_before(text: str, first: bool) -> str:
-    """The name that `text`, standing before a number, gives to it; empty for none."""
-    box = _BOX.match(text) if first else None
-    if box:
-        return box[1].strip()
-    stripped = text.rstrip()
-    if opened := _OPENERS.search(stripped):
-        stripped = stripped[: opened.start()].rstrip()
-    separator = _SEPARATOR.search(stripped)
-    if separator:
-        return _explicit(stripped[: separator.start()].rstrip(), first)
-    if opened and not stripped:
-        return ""
-    return _bare(stripped, first)
-
-
-def _explicit(text: str, first: bool) -> str:
-    if not text:
-        return ""
-    if text[-1] in "'\"":
-        return text[:-1].rpartition(text[-1])[2].strip()
-    unit = _PARENTHESIS.search(text)
-    if unit:
-        text = text[: unit.start()]
-        if unit[1].strip().lower() in w.TIME_UNITS:
-            return "time"
-        if unit[1].strip().lower() in ("train", "val", "valid", "test", "eval"):
-            text = f"{text} {unit[1].strip().lower()}"
-    parts = _last_part(text, first)
-    if not parts:
-        return ""
-    whole = " ".join(parts[-6:])
-    if "(" in whole and ")" not in whole:
-        whole = whole.rpartition("(")[2]
-    if len(parts) > 1 and not is_step(whole) and match(whole) is None:
-        # "N/A total_loss:": a word that was no number stands between.
-        for count in (3, 2, 1):
-            tail = " ".join(parts[-count:])
-            found = match(tail)
-            if found is not None and count < len(parts) and found.rank < 20:
-                return tail
-    return whole
-
-
-def _last_part(text: str, first: bool) -> list[str]:
-    """The words after the last delimiter of `text`, without the unit of the number before."""
-    start = 0
-    for found in _DELIMITER.finditer(text):
-        start = found.end()
-    parts = _BULLET.sub("", text[start:]).split()
-    if start == 0 and not first and parts:
-        glued = text[:1] not in (" ", "")
-        while parts and (glued or parts[0].lower().strip(".") in w.UNITS | w.TIME_UNITS or "/" in parts[0] and len(parts) > 1):
-            parts, glued = parts[1:], False
-    return parts
-
-
-def _bare(text: str, first: bool) -> str:
-    """The name of a number that nothing but blanks separates from it: one of the known ones, or a word on its own."""
-    parts = _last_part(text, first)
-    if not parts or not re.search(r"[A-Za-z]", parts[-1]):
-        return ""
-    last = parts[-1].strip("()[]")
-    if is_step(last) or is_epoch(last):
-        two = " ".join(parts[-2:])
-        return two if is_step(two) else last
-    if last.lower() in w.STOP or w.FILE.search(last):
-        return ""
-    for count in range(min(4, len(parts)), 0, -1):
-        name = " ".join(parts[-count:])
-        found = match(name)
-        if found is not None and (count == 1 or found.rank < 400):
-            return name
-    return last if len(parts) == 1 and len(last) > 1 and _IDENTIFIER.match(last) else ""
-
-
-def split_words(name: str) -> list[str]:
-    """The words of a name in lower case."""
-    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
-
-
-def is_step(name: str) -> bool:
-    """Whether a number of this name counts steps."""
-    if name.lower() in w.STEP_ALONE:
-        return True
-    parts = split_words(name)
-    rest = [part for part in parts if part not in w.STEP_BESIDE and part not in w.VAL_WORDS]
-    return bool(rest) and all(part in w.STEP_WORDS for part in rest) and not re.search(r"\d", name) and parts[0] != "n"
-
-
-def is_epoch(name: str) -> bool:
-    """Whether a number of this name counts epochs."""
-    rest = [part for part in split_words(name) if part not in w.EPOCH_BESIDE]
-    return len(rest) == 1 and rest[0] in w.EPOCH_WORDS
-
-
 def _counts_run(name: str) -> bool:
     return not w.GLOBAL_WORDS.isdisjoint(split_words(name))
 
@@ -285,13 +187,12 @@ def _finish(result: Plan, texts: Sequence[str], line: str) -> None:
     result.bare = not found
     result.val = bool(found) and not found[-1].startswith("train")
     result.summary = bool(w.SUMMARY.search(head))
-    result.box = bool(_BOX.match(texts[0])) and len(texts) == 2 and texts[1].strip() == "|"
+    result.box = bool(BOX.match(texts[0])) and len(texts) == 2 and texts[1].strip() == "|"
     if result.step is not None and not result.local and result.val and _names_validation(texts[result.step]):
         result.local = True
     result.pure = _is_pure(result, texts)
     result.metrics = [(i, _phased(name, result)) for i, name in result.metrics]
-    matches = [found for _, name in result.metrics if (found := match(name)) is not None]
-    result.roles = frozenset(found.role for found in matches)
+    result.roles = frozenset(matched.role for _, name in result.metrics if (matched := match(name)) is not None)
     if result.step is None and result.epoch is None and result.measures and not result.pure:
         measured = min(i for i, name in result.metrics if match(name) is not None)
         result.guess = 0 if measured > 0 and re.search(r"[A-Za-z#]\s*$|^$", texts[0]) else None

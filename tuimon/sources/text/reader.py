@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tuimon.record import number
 from tuimon.sources.text import words as w
+from tuimon.sources.text.evidence import Here, is_precise, is_sure, moves, values
 from tuimon.sources.text.lex import cut, pattern, plain, tidy
-from tuimon.sources.text.plan import NOTHING, Plan, plan, split_words
-from tuimon.sources.text.steps import Position, integer
+from tuimon.sources.text.plan import NOTHING, Plan, plan
+from tuimon.sources.text.steps import LARGEST, Position, integer
 from tuimon.sources.text.tables import Tables
 
 MOST_LAYOUTS = 4096
@@ -23,9 +23,6 @@ MOST_USES = 10_000
 
 MOST_WAITING = 16
 """Lines kept for a log that ends before there is any evidence."""
-
-NEAR = 100
-"""Lines behind a step within which the other lines of its record stand; Coqui prints 45."""
 
 Row = tuple[int, tuple[str, ...], Sequence[float | None]]
 
@@ -41,7 +38,7 @@ class Reader:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.family = ""
-        self._quick: list[tuple[re.Pattern[str], Plan]] = []
+        self._quick: list[tuple[Callable[[str], re.Match[str] | None], Plan, bool]] = []
         self._plans: dict[str, Plan] = {}
         self._position = Position()
         self._tables = Tables()
@@ -56,16 +53,35 @@ class Reader:
 
     def line(self, line: str) -> None:
         """Takes in one line."""
-        for place, (expression, known) in enumerate(self._quick):
-            found = expression.fullmatch(line)
+        for place, (matches, known, direct) in enumerate(self._quick):
+            found = matches(line)
             if found is not None:
                 if place:
                     self._quick.insert(0, self._quick.pop(place))
-                self._since += 1
-                if known is not NOTHING:
-                    self._numbers(known, found.groups())
+                numbers = found.groups()
+                if not (direct and self._direct(known, numbers)):
+                    self._since += 1
+                    self._numbers(known, numbers)
                 return
         self._slow(line)
+
+    def _direct(self, known: Plan, numbers: Sequence[str]) -> bool:
+        """Takes in a record that names its step, if nothing else bears on it: most lines of a long log are such."""
+        position = self._position
+        if self._block or self._block_places or position.in_epochs:
+            return False
+        try:
+            step = int(numbers[known.step])  # type: ignore[index]
+            if not -LARGEST < step < LARGEST:
+                return False
+            self.rows.append((step, known.names, [float(numbers[i]) for i in known.indexes]))
+        except ValueError:
+            return False
+        position.now, position.counted = step, True
+        self._val = known.val
+        self._count += 1
+        self._since = 0
+        return True
 
     def _slow(self, line: str) -> None:
         """Takes in a line of a layout that did not come lately."""
@@ -108,7 +124,7 @@ class Reader:
         """Has lines of this layout recognised at a glance."""
         expression = pattern(line, numbers)
         if expression is not None:
-            self._quick.insert(0, (expression, known))
+            self._quick.insert(0, (expression.fullmatch, known, known.direct))
             del self._quick[QUICK:]
             known.uses = -MOST_USES
 
@@ -117,7 +133,7 @@ class Reader:
         self._flush()
         if not self._count:
             for known, numbers in self._waiting:
-                if known.step is not None or known.epoch is not None or self._is_precise(known, numbers, 2):
+                if known.step is not None or known.epoch is not None or is_precise(known, numbers, 2):
                     self._emit(known, numbers)
         self._waiting.clear()
 
@@ -180,9 +196,12 @@ class Reader:
             return tuple(f"val {name.removesuffix(' (epoch)')}" for name in known.names)
         return known.names
 
+    def _here(self) -> Here:
+        return Here(self._position.now, self._position.counted, self._count, self._since)
+
     def _evidence(self, known: Plan, numbers: Sequence[str]) -> bool:
         """Whether a layout that was not accepted so far is that of a record."""
-        if self._is_sure(known, numbers):
+        if is_sure(known, numbers, self._position.counted):
             known.accepted, known.guess = True, None
             return True
         step = self._position.now
@@ -191,7 +210,7 @@ class Reader:
             if (known.measures or known.step is not None) and len(self._waiting) < MOST_WAITING:
                 self._waiting.append((known, numbers))
             return False
-        if not self._moves(known, numbers, step):
+        if not moves(known, numbers, self._here()):
             return False
         known.accepted = True
         before, first, count = known.first
@@ -202,59 +221,6 @@ class Reader:
             else:
                 self._emit(known, first)
         return True
-
-    def _is_sure(self, known: Plan, numbers: Sequence[str]) -> bool:
-        """Whether one line is enough: a step beside a loss, or a loss of some precision and nothing else."""
-        if not known.measures:
-            return "lr" in known.roles and known.step is not None and not known.local and self._position.counted
-        shown = [numbers[i] for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)]
-        if known.step is not None or known.epoch is not None or known.summary:
-            return any(not text.isdigit() for text in shown) or not shown
-        return (known.pure or known.val) and self._is_precise(known, numbers, 3)
-
-    @staticmethod
-    def _is_precise(known: Plan, numbers: Sequence[str], decimals: int) -> bool:
-        """Whether a loss of the line has so many digits behind the point that nobody wrote it by hand."""
-        return any(
-            _decimals(numbers[i]) >= decimals for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)
-        )
-
-    def _moves(self, known: Plan, numbers: Sequence[str], step: int | None) -> bool:
-        """Whether a layout that comes again comes with another step."""
-        assert known.first is not None
-        before, first, _ = known.first
-        if known.step is not None:
-            return numbers[known.step] != first[known.step]
-        fraction = any("." in numbers[i] or not numbers[i][-1:].isdigit() for i in known.indexes)
-        if known.epoch is not None:
-            return numbers != first or known.dictionary
-        if not known.measures:
-            return (known.dictionary and fraction) or self._accompanies(known, step)
-        moved = step is not None and step != before
-        if known.guess is not None and not moved and not self._position.counted:
-            old, new = integer(first[known.guess]), integer(numbers[known.guess])
-            exact = "." not in first[known.guess] + numbers[known.guess]
-            if old is not None and new is not None and exact and new > old:
-                return True
-        known.guess = None
-        return fraction and numbers != first and (moved or not self._position.counted)
-
-    def _accompanies(self, known: Plan, step: int | None) -> bool:
-        """Whether numbers without a step or a loss come once with each step, soon behind it: one line of a longer record.
-
-        Configurations and generated text come at any time, or several times in one step.
-        """
-        if known.seen < 0:
-            return False
-        assert known.first is not None
-        before, _, count = known.first
-        if not self._count or step is None or self._since > NEAR or (before is not None and step <= before):
-            # Never again; what is counted is how often it came with another step.
-            known.seen = -1
-            return False
-        known.first = (step, known.first[1], count)
-        known.seen += 1
-        return known.seen >= (1 if "lr" in known.roles else 2)
 
     def _block_row(self, known: Plan, numbers: Sequence[str]) -> None:
         """A line without a step: one of several that make a record, or a record by itself."""
@@ -308,30 +274,3 @@ class Reader:
     def _put(self, step: int, names: tuple[str, ...], cells: Sequence[float | None]) -> None:
         self._count += 1
         self.rows.append((step, names, cells))
-
-
-def values(numbers: Sequence[str], indexes: Sequence[int]) -> list[float | None]:
-    """The numbers at `indexes` as floats."""
-    try:
-        return [float(numbers[i]) for i in indexes]
-    except ValueError:
-        return [_value(numbers[i]) for i in indexes]
-
-
-def _value(text: str) -> float | None:
-    try:
-        return number(text.replace(",", ""))
-    except ValueError:
-        return None
-
-
-def _is_loss(name: str) -> bool:
-    parts = split_words(name)
-    return "loss" in parts or "losses" in parts or bool({"val", "trl", "tel", "norm", "xent", "nll"} & set(parts))
-
-
-def _decimals(text: str) -> int:
-    """Digits behind the point; many, where there is no number to write."""
-    if text[-1:].isalpha():
-        return 9
-    return len(text.partition(".")[2])

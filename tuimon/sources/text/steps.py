@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from tuimon.sources.names import rank_step
 from tuimon.sources.text.plan import Plan
 
-_LARGEST = 2**53
+LARGEST = 2**53
+"""A step beyond this is not exact as a float; it is taken for missing."""
+
 _UNKNOWN = 1000
 """Rank of a counter whose name is in no list."""
 
@@ -19,7 +21,7 @@ def integer(text: str) -> int | None:
         value = float(text.replace(",", ""))
     except ValueError:
         return None
-    return int(value) if -_LARGEST < value < _LARGEST else None
+    return int(value) if -LARGEST < value < LARGEST else None
 
 
 class Position:
@@ -44,6 +46,11 @@ class Position:
         self._number = -1
         self._numbered: int | None = None
         self._trained = False
+
+    @property
+    def in_epochs(self) -> bool:
+        """Whether an epoch is known, so that counters may start again in the next one."""
+        return self._epoch is not None
 
     def note(self, plan: Plan, numbers: Sequence[str]) -> None:
         """Takes in a line that only says where the run stands."""

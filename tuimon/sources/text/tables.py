@@ -11,7 +11,7 @@ import re
 
 from tuimon.record import number
 from tuimon.sources.names import match
-from tuimon.sources.text.plan import is_epoch, is_step
+from tuimon.sources.text.naming import is_epoch, is_step
 
 _RULE = re.compile(r"^[\s|+:]*(?:[-=\u2500]{1,200}[\s|+:]+){1,200}[-=\u2500]*\s*$")
 _RUN = re.compile(r"[-=\u2500]+")
