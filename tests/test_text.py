@@ -1,5 +1,6 @@
 """Text logs: every layout and every trap as a few lines, with what must be read from them."""
 
+# ruff: noqa: E501, ISC004 - the lines of a log stand here as a trainer prints them, long, and several make one text
 from __future__ import annotations
 
 import math

@@ -196,11 +196,8 @@ class Follower:
     def _renew_hints(self, hints: Hints) -> None:
         """Watches again when the folders changed, after the hot pace, and now and then where no events were left."""
         now = time.monotonic()
-        if self._blind:
-            due = now - self._armed_at > RETRY or hints.stale()
-        else:
-            due = hints.stale() or not hints.armed
-        if due:
+        due = now - self._armed_at > RETRY if self._blind else not hints.armed
+        if due or hints.stale():
             self._armed_at = now
             self._blind = hints.arm()
 

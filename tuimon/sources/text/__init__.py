@@ -1,9 +1,8 @@
 """Text logs: what trainers print for people. One mechanism for all of them, with its peculiarities in tables.
 
-    line -> `lex` cuts it into numbers and the text between them
-         -> `plan` says, once for each layout of that text, which number is which metric (the layouts are remembered)
-         -> `steps` says which step the line belongs to
-         -> `reader` asks for evidence that the layout is that of a record, and makes rows
+A line is cut into numbers and the text between them (`lex`). What each number is, is worked out once for each layout of
+that text (`plan`, `naming`). A layout must show that it is a record's (`evidence`); then its lines get a step (`steps`)
+and become rows (`reader`). Tables with columns have a way of their own (`tables`).
 """
 
 from tuimon.sources.text.log import TextLog

@@ -13,6 +13,7 @@ from tuimon.sources.text.steps import integer
 NEAR = 100
 """Lines behind a step within which the other lines of its record stand; Coqui prints 45."""
 
+
 class Here(NamedTuple):
     """Where the log stands: the step, whether records have steps of their own, records so far, lines since a step."""
 

@@ -1,7 +1,7 @@
 r"""A line, cut into its numbers and the text between them. Every pattern here is linear in the length of the line.
 
-"step:   12/400 loss=2.5" is cut into the texts ("step:", "/", " loss=", "") and the numbers ("12", "400", "2.5"). All lines
-that a `print` in a training loop writes have the same texts, so that what they mean needs to be worked out once only.
+"step:   12/400 loss=2.5" is cut into the texts ("step:", "/", " loss=", "") and the numbers ("12", "400", "2.5"). All
+lines that one `print` of a training loop writes have the same texts, so that what they mean is worked out once only.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ _FINITE = r"(?:\d{1,3}(?:,\d{3}){1,5}(?![\d,])|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|\
 _NAMED = r"(?i:nan|nanxxx|inf|infinity)"
 _PROSE = "(?<!of )(?<!or )(?<!no )(?<!any )(?<!for )(?<!to )(?<!a )(?<!has )(?<!if )"
 _OTHER = _PROSE + _NAMED + r"(?![\w-])|(?<=[:=] )(?i:n/a|none|null)(?!\w)|(?<=[:=])(?i:none|null)(?!\w)"
-_NUMBER = re.compile(rf" {{0,2}}((?:(?<![\w.@])|{_WORD_BEFORE})[-+]?(?:{_FINITE})(?![\d_]|\.\d)|(?<![\w.+-])[-+]?(?:{_OTHER}))")
+_NUMBER = re.compile(
+    rf" {{0,2}}((?:(?<![\w.@])|{_WORD_BEFORE})[-+]?(?:{_FINITE})(?![\d_]|\.\d)"
+    rf"|(?<![\w.+-])[-+]?(?:{_OTHER}))"
+)
 
 
 def plain(line: str) -> str:
@@ -91,7 +94,7 @@ def pattern(line: str, numbers: Sequence[str]) -> re.Pattern[str] | None:
 
     Matching one layout takes a twentieth of the time of tidying and cutting. None where that would not give the same.
     """
-    if len(line) > LONGEST or len(numbers) > MOST_GROUPS or not line.isprintable() and "\t" not in line:
+    if len(line) > LONGEST or len(numbers) > MOST_GROUPS or not line.replace("\t", " ").isprintable():
         return None
     if "%|" in line or "[=" in line or "[>" in line or "\u2501" in line or line.lstrip()[:1] == ">":
         return None

@@ -7,7 +7,7 @@ import re
 from tuimon.sources.names import match
 from tuimon.sources.text import words as w
 
-_OPENERS = re.compile(r"(?:[\[({'\"<]|\b(?:tensor|array|np\.float\d\d|float)\()+$")
+_OPENERS = re.compile(r"(?:[\[({'\"<]|\b(?:tensor|array|np\.float\d\d|float)\(){1,8}$")
 _SEPARATOR = re.compile(r"\s*(?::|=|->|\bis\b|\bwas\b|\.{3,}|\u2014)\s*$")
 _DELIMITER = re.compile(r"'(?!s )|[|,;:=>{}\t\"\u2014]|  |\]|\)(?=\s*\S)|\. | - |--|^-")
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)$")
@@ -34,31 +34,30 @@ def name_before(text: str, first: bool) -> str:
 
 
 def _explicit(text: str, first: bool) -> str:
+    """The name in front of a ":" or "="."""
     if not text:
         return ""
     if text[-1] in "'\"":
         return text[:-1].rpartition(text[-1])[2].strip()
-    unit = _PARENTHESIS.search(text)
-    if unit:
-        text = text[: unit.start()]
-        if unit[1].strip().lower() in w.TIME_UNITS:
-            return "time"
-        if unit[1].strip().lower() in ("train", "val", "valid", "test", "eval"):
-            text = f"{text} {unit[1].strip().lower()}"
+    remark = _PARENTHESIS.search(text)
+    word = remark[1].strip().lower() if remark else ""
+    if word in w.TIME_UNITS:
+        return "time"
+    if remark:
+        text = text[: remark.start()] + (f" {word}" if w.PHASE.fullmatch(word) else "")
     parts = _last_part(text, first)
-    if not parts:
-        return ""
-    whole = " ".join(parts[-6:])
-    if "(" in whole and ")" not in whole:
-        whole = whole.rpartition("(")[2]
-    if len(parts) > 1 and not is_step(whole) and match(whole) is None:
-        # "N/A total_loss:": a word that was no number stands between.
-        for count in (3, 2, 1):
-            tail = " ".join(parts[-count:])
-            found = match(tail)
-            if found is not None and count < len(parts) and found.rank < 20:
-                return tail
-    return whole
+    name = " ".join(parts[-6:])
+    if "(" in name and ")" not in name:
+        name = name.rpartition("(")[2]
+    if len(parts) > 1 and not is_step(name) and match(name) is None:
+        return _sure_tail(parts) or name
+    return name
+
+
+def _sure_tail(parts: list[str]) -> str:
+    """The last words, if they are a well-known name: in "N/A total_loss:" a word that was no number stands before."""
+    tails = (" ".join(parts[-count:]) for count in (3, 2, 1) if count < len(parts))
+    return next((tail for tail in tails if (found := match(tail)) is not None and found.rank < 20), "")
 
 
 def _last_part(text: str, first: bool) -> list[str]:
@@ -69,9 +68,15 @@ def _last_part(text: str, first: bool) -> list[str]:
     parts = _BULLET.sub("", text[start:]).split()
     if start == 0 and not first and parts:
         glued = text[:1] not in (" ", "")
-        while parts and (glued or parts[0].lower().strip(".") in w.UNITS | w.TIME_UNITS or "/" in parts[0] and len(parts) > 1):
+        while parts and (glued or _is_unit(parts[0], len(parts) == 1)):
             parts, glued = parts[1:], False
     return parts
+
+
+def _is_unit(word: str, last: bool) -> bool:
+    """Whether a word behind a number is its unit ("ms", "tok/s") and not the beginning of the next name."""
+    bare = word.lower().strip(".")
+    return bare in w.UNITS or bare in w.TIME_UNITS or ("/" in word and not last)
 
 
 def _bare(text: str, first: bool) -> str:

@@ -23,8 +23,9 @@ class Plan:
 
     Attributes:
         metrics: index and name of each metric.
-        step: index of the step, None without one; `counter` its name; `total` the index of what it counts up to; `local` whether it has no
-            name of its own ("[20/128]") and so counts inside an epoch; `whole` whether its name says it counts the run.
+        step: index of the step, None without one; `counter` its name; `total` the index of what it counts up to;
+            `local` whether it has no name of its own ("[20/128]") and so counts inside an epoch; `whole` whether its
+            name says that it counts the run.
         epoch: index of the epoch.
         bar: "" for no progress bar, "tqdm", or for Keras "full" and "part".
         val: measured on validation data; `bare` no word says on which data; `summary` a mean over an epoch.
@@ -62,7 +63,8 @@ class Plan:
     @property
     def direct(self) -> bool:
         """Whether a line's own step is the record's step, whatever came before."""
-        return self.accepted and self.step is not None and self.epoch is None and not (self.local or self.bar or self.summary)
+        named = self.step is not None and not self.local and not self.bar
+        return self.accepted and named and self.epoch is None and not self.summary
 
     @property
     def measures(self) -> bool:
@@ -99,7 +101,7 @@ def _darknet_mean(texts: Sequence[str]) -> int:
 
 
 def _darknet(mean: int) -> Plan:
-    """ "N: loss, mean avg, rate rate, ...", or with an epoch after N."""
+    """What "N: loss, mean avg, rate rate, ..." says; an epoch may stand behind N."""
     result = Plan(step=0, whole=True, metrics=[(mean - 1, "loss"), (mean, "avg loss"), (mean + 1, "rate")])
     result.family = "darknet"
     result.roles = frozenset(("loss", "lr"))
@@ -152,7 +154,7 @@ def _is_position(before: str, behind: str) -> bool:
     """Whether "n/m" between these texts is a place in an epoch, and not "12686/437 tok/s"."""
     if re.match(r"\s*[A-Za-z]+/[A-Za-z]", behind):
         return False
-    return not before.strip() or before.strip()[-1] in "[|,]:-(>;" or bool(w.FILE.search(before)) or before.endswith("%|")
+    return not before.strip() or before.strip()[-1] in "[|,]:-(>;" or bool(w.FILE.search(before))
 
 
 def _bar(before: str, behind: str) -> str:

@@ -257,7 +257,9 @@ class Reader:
         if step is not None and block:
             self._put(step, tuple(block), list(block.values()))
 
-    def _table_row(self, step: int | None, epoch: int | None, names: tuple[str, ...], cells: list[float | None]) -> None:
+    def _table_row(
+        self, step: int | None, epoch: int | None, names: tuple[str, ...], cells: list[float | None]
+    ) -> None:
         self._flush()
         self._put(self._position.of_table(step, epoch), names, cells)
 

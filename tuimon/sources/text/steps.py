@@ -1,4 +1,4 @@
-"""Which step a line belongs to, when lines count in steps, in places inside an epoch, in epochs, in bars, or not at all."""
+"""Which step a line belongs to, when lines count in steps, inside an epoch, in epochs, in bars, or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ LARGEST = 2**53
 
 _UNKNOWN = 1000
 """Rank of a counter whose name is in no list."""
-
 
 
 def integer(text: str) -> int | None:

@@ -1,5 +1,7 @@
 """Tables with a header line and aligned or barred columns: spaCy, skorch, fastai, ultralytics.
 
+Such as::
+
     E    #       LOSS NER  SCORE          epoch | train_loss | val_loss
     ---  ------  --------  ------         ------+------------+---------
       0     200   2163.45    0.83             1 |     0.6931 |   0.7011
@@ -27,7 +29,6 @@ class Tables:
     def __init__(self) -> None:
         self.open = False
         self._names: list[str] = []
-        self._spans: list[tuple[int, int]] = []
         self._header = ""
         self._step: int | None = None
         self._epoch: int | None = None
@@ -39,19 +40,18 @@ class Tables:
             return
         if _RULE.match(line) and len(_RUN.findall(line)) > 1:
             if self._header:
-                self._start(_by_spans(self._header, line) or _cells(self._header), line)
+                self._start(_by_spans(self._header, line) or _cells(self._header))
             return
         self.open = False
         self._header = line
         names = _cells(line)
         if len(names) >= 3 and "=" not in line and ":" not in line:
-            self._start(names, "")
+            self._start(names)
 
-    def _start(self, names: list[str], rule: str) -> None:
+    def _start(self, names: list[str]) -> None:
         if len(names) < 2 or len(set(names)) < len(names):
             return
         self._names = names
-        self._spans = [found.span() for found in _RUN.finditer(rule)] if rule and "|" not in rule and "+" not in rule else []
         self._step = next((i for i, name in enumerate(names) if name == "#" or is_step(name)), None)
         self._epoch = next((i for i, name in enumerate(names) if name == "E" or is_epoch(name)), None)
         counts = self._step is not None or self._epoch is not None
@@ -95,7 +95,9 @@ def _cells(line: str) -> list[str]:
 def _by_spans(header: str, rule: str) -> list[str]:
     """The names above each run of dashes: names with single blanks between stay whole."""
     spans = [found.span() for found in _RUN.finditer(rule)]
-    names = [header[start : spans[i + 1][0] if i + 1 < len(spans) else None].strip(" |") for i, (start, _) in enumerate(spans)]
+    starts = [start for start, _ in spans]
+    ends = [*starts[1:], None]
+    names = [header[start:end].strip(" |") for start, end in zip(starts, ends, strict=True)]
     return names if all(names) else []
 
 

@@ -5,36 +5,59 @@ from __future__ import annotations
 import re
 
 # Words that make the name of a step, and words that may stand beside them.
-STEP_WORDS = frozenset("step steps iteration iterations iter iters it batch update updates s i timestep timesteps snapshot".split())
-STEP_BESIDE = frozenset("global total current train training learning optimizer num number id idx opt trainer n of".split())
+STEP_WORDS = frozenset((
+    "step", "steps", "iteration", "iterations", "iter", "iters", "it", "batch", "update", "updates", "s", "i",
+    "timestep", "timesteps", "snapshot",
+))  # fmt: skip
+STEP_BESIDE = frozenset((
+    "global", "total", "current", "train", "training", "learning", "optimizer", "num", "number", "id", "idx", "opt",
+    "trainer", "n", "of",
+))  # fmt: skip
 STEP_ALONE = frozenset(("num_updates", "total_timesteps", "global_step", "total_step", "nupdates", "n_updates"))
 GLOBAL_WORDS = frozenset(("global", "total", "num", "updates", "nupdates", "timesteps"))
 """With one of these a counter counts the whole run, not the epoch."""
 
 EPOCH_WORDS = frozenset(("epoch", "ep"))
-EPOCH_BESIDE = frozenset("current train training id idx val valid test eval".split())
+EPOCH_BESIDE = frozenset(("current", "train", "training", "id", "idx", "val", "valid", "test", "eval"))
 
-VAL_WORDS = frozenset("val valid validation validate eval evaluation test testing tests dev".split())
-PHASE = re.compile(r"(?<![\w/.-])(val(?:id(?:ation)?)?|eval(?:uation)?|test(?:ing)?|dev|train(?:ing)?)(?![\w/.])", re.IGNORECASE)
+VAL_WORDS = frozenset((
+    "val", "valid", "validation", "validate", "eval", "evaluation", "test", "testing", "tests", "dev",
+))  # fmt: skip
+PHASE = re.compile(
+    r"(?<![\w/.-])(val(?:id(?:ation)?)?|eval(?:uation)?|test(?:ing)?|dev|train(?:ing)?)(?![\w/.])", re.IGNORECASE
+)
 """Words in front of the metrics of a line that say what they were measured on."""
 
 SUMMARY = re.compile(r"(?<!\w)(?:summary|averaged|end of epoch|epoch end)(?!\w)", re.IGNORECASE)
 """Words in front of the metrics of a line that say that they are means over an epoch."""
 
-TIME_UNITS = frozenset("s ms us ns sec secs second seconds min mins minute minutes h hr hrs hour hours d day days".split())
-UNITS = frozenset("% x k m g b kb mb gb tb kib mib gib tib z it its bpc bpb bits nats px hz w tok tokens samples images".split())
+TIME_UNITS = frozenset((
+    "s", "ms", "us", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hr", "hrs",
+    "hour", "hours", "d", "day", "days",
+))  # fmt: skip
+UNITS = frozenset((
+    "%", "x", "k", "m", "g", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "z", "it", "its", "bpc", "bpb",
+    "bits", "nats", "px", "hz", "w", "tok", "tokens", "samples", "images",
+))  # fmt: skip
 """Letters right behind a number, or the first word behind it, that are its unit."""
 
-STOP = frozenset(
-    "a an and as at by for from in is of on or the to was with than then took saving saved rank pid line device gpu "
-    "node port version seed v_num reads images output outputs shape size lines object".split()
-)
+STOP = frozenset((
+    "a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "was", "with",
+    "than", "then", "took", "saving", "saved", "rank", "pid", "line", "device", "gpu", "node", "port", "version",
+    "seed", "v_num", "reads", "images", "output", "outputs", "shape", "size", "lines", "object",
+))  # fmt: skip
 """Words before a number that make no name of a metric."""
 
-TIMES = frozenset("time eta elapsed wall duration took sec secs seconds mem memory max_mem reader_cost data_time data batch_cost data_cost".split())
+TIMES = frozenset((
+    "time", "eta", "elapsed", "wall", "duration", "took", "sec", "secs", "seconds", "mem", "memory", "max_mem",
+    "reader_cost", "data_time", "data", "batch_cost", "data_cost",
+))  # fmt: skip
 """A name that ends in one of these says how long or how big, not how well."""
 
-FILE = re.compile(r"\.(?:py|cpp|cc|cu|c|h|hpp|java|scala|go|rs|js|ts|lua|h5|hdf5|pt|pth|ckpt|bin|txt|log|json|yaml|yml)$", re.IGNORECASE)
+FILE = re.compile(
+    r"\.(?:py|cpp|cc|cu|c|h|hpp|java|scala|go|rs|js|ts|lua|h5|hdf5|pt|pth|ckpt|bin|txt|log|json|yaml|yml)$",
+    re.IGNORECASE,
+)
 
 CODE = re.compile(
     r"^\s*(?:def|class|import|from|return|elif|while|assert|raise|async|await|print|if|for|with|export)\b[^|]*[:(=]"
