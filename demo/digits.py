@@ -181,6 +181,19 @@ class Training:
         return self.setting.loss(self.net(self.val_set[0]), self.val_set[1])
 
 
+def train(fault: str, out: str, *, steps: int = 1000, seed: int = 0, pace: float = 0.0) -> None:
+    """Trains and logs; `pace` is the least time of a step in seconds."""
+    training = Training(fault, steps, seed)
+    with tuimon.RunWriter(out, run=f"digits {fault}", meta=training.meta()) as run:
+        due = time.monotonic()
+        for step in range(steps):
+            if fault == "crash" and step == FAULT_STEP:
+                return
+            run.log(step, **training.step(step))
+            due += pace
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fault", choices=tuple(SETTINGS), default="none")
@@ -189,15 +202,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pace", type=float, default=0.0, help="seconds per step (default: 0, as fast as possible)")
     args = parser.parse_args()
-    training = Training(args.fault, args.steps, args.seed)
-    with tuimon.RunWriter(args.out, run=f"digits {args.fault}", meta=training.meta()) as run:
-        due = time.monotonic()
-        for step in range(args.steps):
-            if args.fault == "crash" and step == FAULT_STEP:
-                return
-            run.log(step, **training.step(step))
-            due += args.pace
-            time.sleep(max(0.0, due - time.monotonic()))
+    train(args.fault, args.out, steps=args.steps, seed=args.seed, pace=args.pace)
 
 
 if __name__ == "__main__":
