@@ -12,7 +12,17 @@ from pathlib import Path
 from tests.quality.corpus import SEEDS, Run, generate, load
 from tests.quality.judged import GROUPS, Judged, judge_run
 from tests.quality.peers import PEERS, alarms, write_logs
-from tests.quality.printed import Table, aligned, complaints, healthy_table, markdown, rows_table, share, silence_lines, variants_table
+from tests.quality.printed import (
+    Table,
+    aligned,
+    complaints,
+    healthy_table,
+    markdown,
+    rows_table,
+    share,
+    silence_lines,
+    variants_table,
+)
 from tests.quality.rivals import RULES
 from tests.quality.tally import silence
 from tests.quality.variants import RAW, VARIANTS
@@ -47,7 +57,9 @@ def judged_runs(runs: Sequence[Run], variants: bool) -> tuple[list[Judged], list
 def rivals_table(runs: Sequence[Run], raw: Sequence[Judged], peers: bool) -> Table:
     """Who raised an alarm on which runs: of each family's failing runs, and of the healthy ones. What was said is not asked."""
     scored = [run for run in runs if run.truth.row not in ("unclear", "undertrained")]
-    said: dict[str, set[str] | None] = {"tuimon": {one.run.name for one in raw if any(x.severity != "note" for x in one.findings)}}
+    said: dict[str, set[str] | None] = {
+        "tuimon": {one.run.name for one in raw if any(x.severity != "note" for x in one.findings)}
+    }
     for name, rule in RULES.items():
         said[name] = {run.name for run in scored if rule(run.columns["loss"][1].astype(float)) is not None}
     if peers:
@@ -89,11 +101,15 @@ def main() -> int:
     raw, varied = judged_runs(runs, not options.no_variants)
     took = time.perf_counter() - start
     unclear = sum(run.truth.row == "unclear" for run in runs)
-    lines = [f"part {options.part}: {len(runs)} runs, {sum(run.steps for run in runs):,} steps, {unclear} unclear; judged in {took:.0f} s"]
+    lines = [
+        f"part {options.part}: {len(runs)} runs, {sum(run.steps for run in runs):,} steps, {unclear} unclear; judged in {took:.0f} s"
+    ]
     tables = {
         "Rows (raw log, every step)": rows_table(raw),
         "Healthy runs": healthy_table(raw),
-        f"The same runs by others (any alarm; tuimon: warning or failure; {RAW.name} log)": rivals_table(runs, raw, not options.no_peers),
+        f"The same runs by others (any alarm; tuimon: warning or failure; {RAW.name} log)": rivals_table(
+            runs, raw, not options.no_peers
+        ),
     }
     if varied:
         tables["Ways of logging"] = variants_table([*raw, *varied])

@@ -47,8 +47,10 @@ class Architecture:
 
 
 def dense(*sizes: int, kind: str = "relu") -> Callable[..., nn.Module]:
-    def build(**keys: Any) -> nn.Module:
-        return networks.Dense(sizes, **{"kind": kind, **keys})
+    """Builder of a dense network; `classes` replaces the size of its output."""
+
+    def build(classes: int = sizes[-1], **keys: Any) -> nn.Module:
+        return networks.Dense((*sizes[:-1], classes), **{"kind": kind, **keys})
 
     return build
 
@@ -60,23 +62,44 @@ ARCHITECTURES: dict[str, Architecture] = {
     # tune
     "mlp": Architecture("tune", dense(16, 32, 32, 10), worlds.mixture, PLAIN),
     "autoencoder": Architecture(
-        "tune", dense(24, 32, 5, 32, 24, kind="tanh"), worlds.codes, {"sgd": 0.3, "momentum": 0.1, "adam": 3e-3, "adamw": 3e-3}
+        "tune",
+        dense(24, 32, 5, 32, 24, kind="tanh"),
+        worlds.codes,
+        {"sgd": 0.3, "momentum": 0.1, "adam": 3e-3, "adamw": 3e-3},
     ),
     "regression": Architecture(
-        "tune", dense(8, 32, 32, 1, kind="tanh"), worlds.teacher, {"sgd": 0.05, "momentum": 0.01, "adam": 3e-3, "adamw": 3e-3}
+        "tune",
+        dense(8, 32, 32, 1, kind="tanh"),
+        worlds.teacher,
+        {"sgd": 0.05, "momentum": 0.01, "adam": 3e-3, "adamw": 3e-3},
     ),
-    "gan": Architecture("tune", networks.Adversaries, worlds.ring, {"sgd": 0.05, "momentum": 0.01, "adam": 1e-3, "adamw": 1e-3}),
+    "gan": Architecture(
+        "tune", networks.Adversaries, worlds.ring, {"sgd": 0.05, "momentum": 0.01, "adam": 1e-3, "adamw": 1e-3}
+    ),
     "parity-mlp": Architecture("tune", dense(12, 64, 2), worlds.parity, PLAIN),
     "denoiser": Architecture("tune", dense(9, 32, 32, 8), worlds.denoising, PLAIN),
     "deep-sigmoid": Architecture("tune", dense(16, *[24] * 7, 10, kind="sigmoid"), worlds.mixture, PLAIN),
     # report
     "cnn": Architecture("report", networks.Convolutional, worlds.pictures, PLAIN, batch=24),
     "transformer": Architecture(
-        "report", networks.Transformer, worlds.chain, {"sgd": 0.2, "momentum": 0.04, "adam": 3e-3, "adamw": 3e-3}, batch=16
+        "report",
+        networks.Transformer,
+        worlds.chain,
+        {"sgd": 0.2, "momentum": 0.04, "adam": 3e-3, "adamw": 3e-3},
+        batch=16,
     ),
-    "contrastive": Architecture("report", dense(16, 32, 8), worlds.views, {"sgd": 0.1, "momentum": 0.02, "adam": 3e-3, "adamw": 3e-3}),
-    "policy": Architecture("report", partial(networks.ActorCritic, 6, 6), worlds.bandit, {"sgd": 0.01, "momentum": 2e-3, "adam": 3e-3, "adamw": 3e-3}),
+    "contrastive": Architecture(
+        "report", dense(16, 32, 8), worlds.views, {"sgd": 0.1, "momentum": 0.02, "adam": 3e-3, "adamw": 3e-3}
+    ),
+    "policy": Architecture(
+        "report",
+        partial(networks.ActorCritic, 6, 6),
+        worlds.bandit,
+        {"sgd": 0.01, "momentum": 2e-3, "adam": 3e-3, "adamw": 3e-3},
+    ),
     "parity-deep": Architecture("report", dense(10, 48, 48, 2, kind="gelu"), partial(worlds.parity, dim=10), PLAIN),
-    "deep-sigmoid-report": Architecture("report", dense(16, *[32] * 9, 5, kind="sigmoid"), partial(worlds.mixture, classes=5), PLAIN),
+    "deep-sigmoid-report": Architecture(
+        "report", dense(16, *[32] * 9, 5, kind="sigmoid"), partial(worlds.mixture, classes=5), PLAIN
+    ),
     "denoiser-tanh": Architecture("report", dense(9, 48, 8, kind="tanh"), worlds.denoising, PLAIN, batch=16),
 }

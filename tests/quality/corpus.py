@@ -6,6 +6,7 @@ oracle's labels are worked out anew on every load, so that its rules can be read
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import json
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ import numpy as np
 
 from tests.quality.architectures import FIRST_SEED, Part
 from tests.quality.oracle import Truth, judge
-from tests.quality.recipes import PLANTINGS, Planting, recipes
+from tests.quality.planting import Planting
+from tests.quality.recipes import PLANTINGS, recipes
 
 SEEDS = 20
 _MAKERS = ("networks.py", "worlds.py", "training.py", "architectures.py")
@@ -52,18 +55,31 @@ class Run:
     hidden: Mapping[str, np.ndarray] = field(repr=False, default_factory=dict)
 
 
-def default_cache() -> Path:
+def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tuimon-quality"
+
+
+_source = cache(inspect.getsource)
+
+
+@cache
+def _meaning(source: str) -> bytes:
+    """The code without comments, layout and docstrings, which change no number."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree).encode()
 
 
 def fingerprint(planting: Planting, place: str, seeds: range) -> str:
     """Hash of everything that decides what this stack logs."""
     digest = hashlib.sha256()
     for name in _MAKERS:
-        digest.update((Path(__file__).parent / name).read_bytes())
+        digest.update(_meaning((Path(__file__).parent / name).read_text()))
     fault = planting.fault()
     for kind in type(fault).__mro__[:-1]:
-        digest.update(inspect.getsource(kind).encode())
+        digest.update(_meaning(_source(kind)))
     fields = (place, vars(fault), planting.recipe, planting.times, planting.network, planting.world, seeds)
     digest.update(repr(fields).encode())
     return digest.hexdigest()[:16]
@@ -90,7 +106,7 @@ def _train_into(path: Path, part: Part, planting_index: int, place: str, seeds: 
     return time.perf_counter() - start
 
 
-def stacks(part: Part, seeds: int, cache: Path) -> list[tuple[int, str, range, Path]]:
+def stacks(part: Part, seeds: int, folder: Path) -> list[tuple[int, str, range, Path]]:
     """(index of the planting, place, seeds, file) of every stack of a part."""
     listed = []
     for index, planting in enumerate(PLANTINGS):
@@ -98,25 +114,27 @@ def stacks(part: Part, seeds: int, cache: Path) -> list[tuple[int, str, range, P
             place = f"{recipe.arch} {recipe.optimizer}"
             numbers = range(FIRST_SEED[part], FIRST_SEED[part] + seeds)
             name = f"{part}-{recipe.key.replace('/', '-')}-{fingerprint(planting, place, numbers)}.npz"
-            listed.append((index, place, numbers, cache / name))
+            listed.append((index, place, numbers, folder / name))
     return listed
 
 
-def generate(part: Part, seeds: int = SEEDS, cache: Path | None = None, jobs: int = 2, only: str = "") -> None:
+def generate(part: Part, seeds: int = SEEDS, folder: Path | None = None, jobs: int = 2, only: str = "") -> None:
     """Trains every stack of a part that the cache lacks; with `only`, those whose fault or row is named there."""
-    cache = cache or default_cache()
-    cache.mkdir(parents=True, exist_ok=True)
+    folder = folder or default_folder()
+    folder.mkdir(parents=True, exist_ok=True)
     named = set(only.split(",")) - {""}
     missing = [
         stack
-        for stack in stacks(part, seeds, cache)
+        for stack in stacks(part, seeds, folder)
         if not stack[3].exists() and (not named or named & {PLANTINGS[stack[0]].name, PLANTINGS[stack[0]].row})
     ]
     if not missing:
         return
     start = time.perf_counter()
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(_train_into, path, part, index, place, numbers): path for index, place, numbers, path in missing}
+        waiting = {
+            pool.submit(_train_into, path, part, index, place, numbers): path for index, place, numbers, path in missing
+        }
         for done, future in enumerate(as_completed(waiting), 1):
             took = future.result()
             name = waiting[future].stem.rsplit("-", 1)[0]
@@ -124,11 +142,11 @@ def generate(part: Part, seeds: int = SEEDS, cache: Path | None = None, jobs: in
     print(f"{len(missing)} stacks in {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
-def load(part: Part, seeds: int = SEEDS, cache: Path | None = None) -> Iterator[Run]:
+def load(part: Part, seeds: int = SEEDS, folder: Path | None = None) -> Iterator[Run]:
     """The runs of a part that the cache holds, labelled."""
-    cache = cache or default_cache()
+    folder = folder or default_folder()
     by_place = {(r.name, f"{r.arch} {r.optimizer}"): r for r in recipes(part)}
-    for index, place, numbers, path in stacks(part, seeds, cache):
+    for index, place, numbers, path in stacks(part, seeds, folder):
         if not path.exists():
             continue
         recipe = by_place[PLANTINGS[index].name, place]
@@ -147,8 +165,8 @@ def load(part: Part, seeds: int = SEEDS, cache: Path | None = None) -> Iterator[
             yield Run(name, part, recipe.name, recipe.arch, columns, meta, recipe.steps, truth, hidden)
 
 
-def find(name: str, seeds: int = SEEDS, cache: Path | None = None) -> Run:
+def find(name: str, seeds: int = SEEDS, folder: Path | None = None) -> Run:
     """The run of that name, trained first if need be."""
     part, fault, *_ = name.split("/")
-    generate(part, seeds, cache, only=fault)  # type: ignore[arg-type]
-    return next(run for run in load(part, seeds, cache) if run.name == name)  # type: ignore[arg-type]
+    generate(part, seeds, folder, only=fault)  # type: ignore[arg-type]
+    return next(run for run in load(part, seeds, folder) if run.name == name)  # type: ignore[arg-type]

@@ -68,6 +68,10 @@ class Fault:
 
     plant: ClassVar[tuple[float, float] | None] = (0.35, 0.75)
 
+    def start(self, weights: Tensor) -> Tensor:
+        """The initial parameters (S, P)."""
+        return weights
+
     def criterion(self, inner: Criterion) -> Callable[[Any, Any, Tensor], Tensor]:
         """The loss of one run; its third argument says (0 or 1) whether this is the planted step."""
         return lambda out, target, hit: inner(out, target)
@@ -175,16 +179,18 @@ class WeightsDrift(Fault):
 
 @dataclass
 class BadBatch(Fault):
-    """A few batches whose inputs are far too large: the loss jumps while they last and while the weights come back."""
+    """A few batches whose numbers are far too large: the loss jumps while they last and while the weights come back."""
 
     steps: int = 4
     low: float = 15.0
     high: float = 50.0
 
     def batch(self, now: Moment, x: Any, y: Any) -> tuple[Any, Any]:
-        struck = now.within(self.steps)
+        struck, factor = now.within(self.steps), now.between(self.low, self.high)
+        if y.is_floating_point():
+            y = torch.where(wide(struck, y), y * wide(factor, y), y)
         if x.is_floating_point():
-            return torch.where(wide(struck, x), x * wide(now.between(self.low, self.high), x), x), y
+            return torch.where(wide(struck, x), x * wide(factor, x), x), y
         return x, torch.where(wide(struck, y), 0, y)
 
 
@@ -291,11 +297,11 @@ class PoisonedFromStart(Always):
 
 
 class BrokenInit(Always):
-    """One initial weight is infinite (an uninitialised tensor)."""
+    """One initial weight is NaN (an uninitialised tensor)."""
 
     def start(self, weights: Tensor) -> Tensor:
         weights = weights.clone()
-        weights[:, 3] = float("inf")
+        weights[:, 3] = float("nan")
         return weights
 
 
@@ -440,9 +446,6 @@ class DetachedLater(Fault):
     def gradients(self, now: Moment, gradients: Tensor) -> Tensor:
         return torch.where(now.since[:, None], 0.0, gradients)
 
-    def weights(self, now: Moment, weights: Tensor) -> Tensor:
-        return weights
-
 
 class NotInOptimizer(Always):
     """Gradients are there, the optimizer holds other parameters: nothing moves."""
@@ -475,17 +478,10 @@ class DoubleSoftmax(Always):
 class RateGone(Fault):
     """The schedule ends at the planted step: the learning rate falls to almost nothing partway."""
 
-    plant = (0.12, 0.25)
+    plant = (0.03, 0.08)
 
     def rates(self, now: Moment, rates: Tensor) -> Tensor:
         return torch.where(now.since, rates * 1e-4, rates)
-
-
-class FrozenLayers(Always):
-    """Only the last layer is trained: the loss stops partway."""
-
-    def gradients(self, now: Moment, gradients: Tensor) -> Tensor:
-        return gradients
 
 
 @dataclass

@@ -8,12 +8,19 @@ empty unless the network's `watched` is true.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional
 
-ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "linear": lambda x: x, "gelu": F.gelu}
+ACTIVATIONS = {
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "linear": lambda x: x,
+    "gelu": functional.gelu,
+}
 # |tanh| above .99 passes less than 2 % of the gradient, a sigmoid above .99 or below .01 less than 1 %.
 SATURATED = 0.99
 
@@ -36,7 +43,7 @@ class Dense(nn.Module):
     ) -> None:
         super().__init__()
         self.kind, self.watched = kind, False
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         with torch.no_grad():
             for layer in self.layers[:-1]:
                 layer.weight *= gain
@@ -64,7 +71,7 @@ class Conv(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(n, height, width, channels) -> (n, height / stride, width / stride, out)."""
         _, height, width, _ = x.shape
-        padded = F.pad(x, (0, 0, 1, 1, 1, 1))
+        padded = functional.pad(x, (0, 0, 1, 1, 1, 1))
         step = self.stride
         shifts = [padded[:, a : a + height : step, b : b + width : step] for a in range(3) for b in range(3)]
         return torch.cat(shifts, -1) @ self.weight + self.bias
@@ -123,15 +130,14 @@ class Transformer(nn.Module):
     """A tiny language model on (n, length) tokens; predicts the next token at every place."""
 
     def __init__(
-        self, vocabulary: int = 16, width: int = 16, depth: int = 1, length: int = 8, norm: bool = True, last_gain: float = 1.0
+        self, vocabulary: int = 16, width: int = 16, depth: int = 1, length: int = 8, *, norm: bool = True
     ) -> None:
         super().__init__()
+        self.watched = False
         self.token = nn.Parameter(torch.randn(vocabulary, width) * 0.5)
         self.place = nn.Parameter(torch.randn(length, width) * 0.1)
         self.blocks = nn.ModuleList(Block(width, 2, norm) for _ in range(depth))
         self.norm, self.head = nn.LayerNorm(width) if norm else nn.Identity(), nn.Linear(width, vocabulary)
-        with torch.no_grad():
-            self.head.weight *= last_gain
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         x = self.token[tokens] + self.place[: tokens.shape[-1]]

@@ -80,6 +80,10 @@ class Trace:
         """Median probe loss over the last 15 % of the run."""
         return float(np.median(self.probe[-max(3, len(self.probe) * 15 // 100) :]))
 
+    def end_logged(self) -> float:
+        """The same of the logged loss, which follows when the data change."""
+        return float(np.median(self.loss[-max(3, len(self.loss) * 15 // 100) :]))
+
 
 def first(mask: np.ndarray) -> int | None:
     """Index of the first true entry."""
@@ -145,7 +149,7 @@ def growth_before(trace: Trace, bad: int) -> int | None:
 
 def jumped(trace: Trace) -> Truth:
     """A planted divergence in mid-run. Never left its level: healthy. Came back within 200 steps and ends there: loss-spike.
-    Ends above it by 4 spreads and a quarter of what had been learned: level-jump when the data changed or the gradient
+    The logged loss ends above it by 4 spreads and a quarter of what had been learned: level-jump when the data changed or the gradient
     norm is back to normal 20 steps later, else lr-too-high. In between, and back only after 200 steps or never:
     unrecovered-spike. The last three look alike in a log without its causes, so each accepts the others."""
     if first_bad(trace) is not None:
@@ -153,14 +157,16 @@ def jumped(trace: Trace) -> Truth:
     level, noise = trace.before(trace.at)
     gone = departure(trace, trace.at)
     if gone is None:
-        return Truth("healthy" if trace.end() < level + noise else "unclear", planted=trace.at)
+        return Truth("healthy" if trace.end_logged() < level + noise else "unclear", planted=trace.at)
     learned = max(float(np.median(trace.loss[:5])) - level, 0.0)
-    rise = trace.end() - level
+    rise = trace.end_logged() - level
     settled = first(rolling_median(trace.loss[gone:], 15) <= level + 3 * noise)
     also = frozenset({"lr-too-high", "level-jump", "unrecovered-spike", "loss-spike"})
     if settled is not None and settled <= 200 and rise <= max(3 * noise, 0.1 * learned):
         peak = trace.loss[gone : gone + settled + 1].max()
-        return Truth("loss-spike" if peak > level + 8 * noise else "unclear", gone, frozenset({"lr-too-high"}), trace.at)
+        return Truth(
+            "loss-spike" if peak > level + 8 * noise else "unclear", gone, frozenset({"lr-too-high"}), trace.at
+        )
     if rise <= max(4 * noise, 0.25 * learned):
         open_still = (settled is None or settled > 220) and trace.loss[gone : gone + 20].max() > level + 8 * noise
         return Truth("unrecovered-spike" if open_still else "unclear", gone, also, trace.at)
@@ -190,7 +196,8 @@ def from_start(trace: Trace) -> Truth:
     if end > 1.5 * begin:
         return Truth("lr-too-high", 1, frozenset({"slow-divergence", "level-jump", "unrecovered-spike"}), 0)
     if end < 0.75 * begin and end < 1.3 * float(np.min(rolling_median(trace.loss, 25))):
-        return Truth("healthy")
+        fitted = overfitted(trace) if trace.recipe.train_set else None
+        return fitted if fitted and fitted.row == "overfitting" else Truth("healthy")
     tail = trace.loss[len(trace.loss) // 2 :]
     if trace.meta_classes and abs(np.median(tail) - trace.chance) < 0.06:
         also = frozenset({"prior-prediction", "lr-too-high", "flat-midway", "loss-spike"})
@@ -199,16 +206,16 @@ def from_start(trace: Trace) -> Truth:
 
 
 def slow(trace: Trace) -> Truth:
-    """A creeping divergence. Kept when the probe ends 8 spreads and a tenth of what was learned above its level and the
-    loss took more than 60 steps from there to half of the rise; faster than that it is a jump."""
+    """A creeping divergence. Kept when the logged loss ends 4 spreads and a tenth of what was learned above its level and
+    took more than 60 steps from there to half of the rise; faster than that it is a jump."""
     if first_bad(trace) is not None:
         return nan_row(trace)
     level, noise = trace.before(trace.at)
     learned = float(np.median(trace.loss[:5])) - level
-    end = trace.end()
-    if end <= level + 3 * noise:
+    end = trace.end_logged()
+    if end <= level + 2 * noise:
         return Truth("healthy" if end <= level + noise else "unclear", planted=trace.at)
-    if end <= level + max(8 * noise, 0.1 * learned):
+    if end <= level + max(4 * noise, 0.1 * learned):
         return Truth("unclear", planted=trace.at)
     smooth = rolling_median(trace.loss[trace.at :], 25)
     left = first(smooth > level + 2 * noise)
@@ -245,7 +252,11 @@ def clustered(trace: Trace) -> Truth:
     pairs = above[1:] & above[:-1]
     starts = np.flatnonzero(pairs & ~np.r_[False, pairs[:-1]])
     if len(starts) < 4:
-        return Truth("loss-spike" if len(starts) else "unclear", trace.at + int(starts[0]) if len(starts) else None, planted=trace.at)
+        return Truth(
+            "loss-spike" if len(starts) else "unclear",
+            trace.at + int(starts[0]) if len(starts) else None,
+            planted=trace.at,
+        )
     also = frozenset({"loss-spike", "unrecovered-spike", "oscillation"})
     return Truth("spikes-more-frequent", trace.at + int(starts[0]), also, trace.at)
 
@@ -253,7 +264,6 @@ def clustered(trace: Trace) -> Truth:
 def gradient_burst(trace: Trace) -> Truth:
     """Gradient norm up 4 times and 8 spreads for two steps. Kept while the loss stays under 4 spreads for those; else judged
     as a jump of the loss."""
-    level, noise = trace.before(trace.at)
     usual = np.log(trace.norm[max(0, trace.at - 64) : trace.at])
     middle = np.median(usual)
     spread = max(1.4826 * np.median(np.abs(usual - middle)), 1e-6)
@@ -285,13 +295,19 @@ def accumulating(trace: Trace) -> Truth:
     rest = np.log(trace.norm[:32]) - slope * np.log(steps) - start
     if slope < 0.8 or rest.std() > 0.08:
         return Truth("unclear", planted=0)
-    return Truth("gradients-accumulate", 0, frozenset({"lr-too-high", "exploding-gradient", "slow-divergence", "oscillation"}), 0)
+    return Truth(
+        "gradients-accumulate", 0, frozenset({"lr-too-high", "exploding-gradient", "slow-divergence", "oscillation"}), 0
+    )
 
 
 def under_floor(trace: Trace) -> Truth:
     """A negative cross-entropy, from its first negative value on."""
     below = first(trace.loss < 0)
-    return Truth("unclear") if below is None else Truth("below-floor", below, frozenset({"nan-after-growth", "nan-forward", "inf-first"}), 0)
+    return (
+        Truth("unclear")
+        if below is None
+        else Truth("below-floor", below, frozenset({"nan-after-growth", "nan-forward", "inf-first"}), 0)
+    )
 
 
 def scaler(trace: Trace) -> Truth:
@@ -366,7 +382,12 @@ def vanishing(trace: Trace) -> Truth:
     """The first layer's gradient norm is under a thousandth of the last one's over the first 100 steps."""
     norms = [values for name, (_, values) in trace.columns.items() if name.startswith("grad_norm/")]
     if np.median(norms[0][:100] / norms[-1][:100]) < 1e-3:
-        return Truth("vanishing-gradient", 0, frozenset({"uniform-prediction", "prior-prediction", "lr-too-low", "flat-midway"}), 0)
+        return Truth(
+            "vanishing-gradient",
+            0,
+            frozenset({"uniform-prediction", "prior-prediction", "lr-too-low", "flat-midway"}),
+            0,
+        )
     return Truth("unclear", planted=0)
 
 
@@ -381,7 +402,18 @@ def share_of_units(prefix: str, row: str) -> Callable[[Trace], Truth]:
                     found.append(start)
         if not found:
             return Truth("unclear", planted=max(trace.at, 0))
-        also = frozenset({"uniform-prediction", "prior-prediction", "flat-midway", "lr-too-low", "zero-gradient", "slow-divergence", "level-jump", "lr-too-high"})
+        also = frozenset(
+            {
+                "uniform-prediction",
+                "prior-prediction",
+                "flat-midway",
+                "lr-too-low",
+                "zero-gradient",
+                "slow-divergence",
+                "level-jump",
+                "lr-too-high",
+            }
+        )
         return Truth(row, min(found), also, max(trace.at, 0))
 
     return rule

@@ -34,7 +34,18 @@ def score_cells(name: str, group: str, score: Score) -> list[str]:
     ]
 
 
-HEAD = ["family", "row", "runs", "family found", "row found", "row or equal", "onset error", "delay", "cannot tell", "said instead first"]
+HEAD = [
+    "family",
+    "row",
+    "runs",
+    "family found",
+    "row found",
+    "row or equal",
+    "onset error",
+    "delay",
+    "cannot tell",
+    "said instead first",
+]
 
 
 def rows_table(judged: Sequence[Judged]) -> Table:
@@ -65,20 +76,49 @@ def healthy_table(judged: Sequence[Judged]) -> Table:
     table = [["healthy run", "runs", "failures", "warnings", "said"]]
     for kind, ones in kinds.items():
         wrong = sorted({x.signature for one in ones for x in (*one.false_failures, *one.false_warnings)})
-        failed, warned = (sum(map(bool, column)) for column in zip(*((one.false_failures, one.false_warnings) for one in ones), strict=True))
+        failed, warned = (
+            sum(map(bool, column))
+            for column in zip(*((one.false_failures, one.false_warnings) for one in ones), strict=True)
+        )
         table.append([kind, str(len(ones)), str(failed), str(warned), ", ".join(wrong)])
     return table
 
 
 def variants_table(judged: Sequence[Judged]) -> Table:
-    table = [["logged", "runs", "divergence", "nan", "plateau", "fit", "nan onset exact", "divergence onset", "false failures", "warned runs"]]
+    table = [
+        [
+            "logged",
+            "runs",
+            "divergence",
+            "nan",
+            "plateau",
+            "fit",
+            "nan onset exact",
+            "divergence onset",
+            "false failures",
+            "warned runs",
+        ]
+    ]
     for name in dict.fromkeys(one.variant.name for one in judged):
         ones = [one for one in judged if one.variant.name == name]
         groups, quiet = by_group(ones), silence(ones)
-        found = [share(groups[g].family, groups[g].runs) if g in groups else "-" for g in ("divergence", "nan", "plateau", "fit")]
+        found = [
+            share(groups[g].family, groups[g].runs) if g in groups else "-"
+            for g in ("divergence", "nan", "plateau", "fit")
+        ]
         exact = [x == 0 for x in groups["nan"].onsets] if "nan" in groups else []
         onset = groups["divergence"].onset_error if "divergence" in groups else None
-        table.append([name, str(len(ones)), *found, share(sum(exact), len(exact)), number(onset), str(quiet.failures), f"{quiet.warned_runs}/{quiet.runs}"])
+        table.append(
+            [
+                name,
+                str(len(ones)),
+                *found,
+                share(sum(exact), len(exact)),
+                number(onset),
+                str(quiet.failures),
+                f"{quiet.warned_runs}/{quiet.runs}",
+            ]
+        )
     return table
 
 
@@ -98,7 +138,11 @@ def complaints(judged: Iterable[Judged]) -> list[str]:
     lines = []
     for one in judged:
         truth = one.run.truth
-        said = [f"{x.signature}/{x.severity[0]}@{x.onset_step}-{x.detected_step}" for x in one.findings if x.severity != "note"]
+        said = [
+            f"{x.signature}/{x.severity[0]}@{x.onset_step}-{x.detected_step}"
+            for x in one.findings
+            if x.severity != "note"
+        ]
         where = f"{one.run.name} [{one.variant.name}]"
         if one.false_failures or one.false_warnings:
             kind = "FALSE FAILURE" if one.false_failures else "false warning"

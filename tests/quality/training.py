@@ -126,10 +126,11 @@ class Stack:
         self.names, self.shapes = list(shapes), list(shapes.values())
         self.sizes = [shape.numel() for shape in self.shapes]
         ends = np.cumsum(self.sizes)
-        spans = {name: slice(int(end) - size, int(end)) for name, size, end in zip(shapes, self.sizes, ends, strict=True)}
+        spans = {
+            name: slice(int(end) - size, int(end)) for name, size, end in zip(shapes, self.sizes, ends, strict=True)
+        }
         self.fault = recipe.fault()
-        if hasattr(self.fault, "start"):
-            self.weights = self.fault.start(self.weights)
+        self.weights = self.fault.start(self.weights)
         count = len(seeds)
         fresh = recipe.world(count, self.rng)
         self.held_out = fresh.draw(HELD_OUT, self.rng)
@@ -237,7 +238,11 @@ class Stack:
 
     def header(self) -> dict[str, Any]:
         world, recipe = self.world, self.recipe
-        declared: dict[str, Any] = {"objective": world.objective, "optimizer": recipe.optimizer, "batch_size": recipe.batch}
+        declared: dict[str, Any] = {
+            "objective": world.objective,
+            "optimizer": recipe.optimizer,
+            "batch_size": recipe.batch,
+        }
         declared |= {"total_steps": recipe.steps}
         if world.classes:
             declared["num_classes"] = world.classes

@@ -112,7 +112,9 @@ def batch(run: Run, variant: Variant = RAW) -> Batch:
     )
 
 
-def _fill(rows: dict[tuple[int, int], dict[str, float]], columns: Mapping[str, tuple[np.ndarray, np.ndarray]], kind: int) -> None:
+def _fill(
+    rows: dict[tuple[int, int], dict[str, float]], columns: Mapping[str, tuple[np.ndarray, np.ndarray]], kind: int
+) -> None:
     for name, (steps, values) in columns.items():
         for step, value in zip(steps.tolist(), values.tolist(), strict=True):
             rows.setdefault((step, kind), {})[name] = value

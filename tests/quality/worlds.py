@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+from torch.nn import functional
 
 Drawn = tuple[Any, Any]
 Draw = Callable[[int, torch.Generator], Drawn]
@@ -41,7 +41,7 @@ class World:
 
 
 def cross_entropy(out: Tensor, target: Tensor) -> Tensor:
-    return F.cross_entropy(out.flatten(0, -2), target.flatten())
+    return functional.cross_entropy(out.flatten(0, -2), target.flatten())
 
 
 def squared_error(out: Tensor, target: Tensor) -> Tensor:
@@ -141,8 +141,8 @@ def codes(seeds: int, rng: torch.Generator, *, dim: int = 24, latent: int = 5, n
 
 def info_nce(out: Tensor, _: Tensor) -> Tensor:
     """Each of n first views must find its second view among all n; starts near ln n. `out` is (n, 2, width)."""
-    first, second = F.normalize(out[:, 0], dim=-1, eps=1e-6), F.normalize(out[:, 1], dim=-1, eps=1e-6)
-    return F.cross_entropy(first @ second.T / 0.2, torch.arange(first.shape[0]))
+    first, second = functional.normalize(out[:, 0], dim=-1, eps=1e-6), functional.normalize(out[:, 1], dim=-1, eps=1e-6)
+    return functional.cross_entropy(first @ second.T / 0.2, torch.arange(first.shape[0]))
 
 
 def views(seeds: int, rng: torch.Generator, *, dim: int = 16, latent: int = 6, noise: float = 0.5) -> World:
@@ -159,7 +159,7 @@ def views(seeds: int, rng: torch.Generator, *, dim: int = 16, latent: int = 6, n
 def adversarial(out: tuple[Tensor, Tensor, Tensor], _: Tensor) -> Tensor:
     """Discriminator loss plus the generator's own (each has only its own parameters to move)."""
     real, fake, judged = out
-    return F.softplus(-real).mean() + F.softplus(fake).mean() + F.softplus(-judged).mean()
+    return functional.softplus(-real).mean() + functional.softplus(fake).mean() + functional.softplus(-judged).mean()
 
 
 def ring(seeds: int, rng: torch.Generator) -> World:
@@ -173,7 +173,7 @@ def ring(seeds: int, rng: torch.Generator) -> World:
         return (real, torch.randn(seeds, n, 8, generator=rng)), torch.zeros(seeds, n)
 
     def extras(out: tuple[Tensor, Tensor, Tensor], _: Tensor) -> dict[str, Tensor]:
-        return {"g_loss": F.softplus(-out[2]).mean()}
+        return {"g_loss": functional.softplus(-out[2]).mean()}
 
     return World(draw, adversarial, "gan", extras=extras)
 
@@ -203,7 +203,7 @@ def bandit(seeds: int, rng: torch.Generator, *, width: int = 6, actions: int = 6
     def draw(n: int, rng: torch.Generator) -> Drawn:
         x = torch.randn(seeds, n, width, generator=rng)
         rank = (x @ mixing).argsort(-1).argsort(-1).float()
-        pays = 2.0 ** rank * (1 + 0.5 * torch.randn(rank.shape, generator=rng)) / 8
+        pays = 2.0**rank * (1 + 0.5 * torch.randn(rank.shape, generator=rng)) / 8
         uniform = torch.rand(rank.shape, generator=rng).clamp(1e-6, 1 - 1e-6)
         return x, (pays, -(-uniform.log()).log())
 
