@@ -31,6 +31,7 @@ class Lines:
 
     format = "lines"
     roles: ClassVar = {"loss": "loss"}
+    ended = False
 
     def __init__(self, path: Path, chunk: int = 1 << 16) -> None:
         self.path = str(path)
@@ -53,6 +54,10 @@ class Lines:
             size=chunk.size,
         )
 
+    def finish(self) -> Batch:
+        """Nothing is held back."""
+        return Batch()
+
     def describe(self) -> str:
         return "lines"
 
@@ -72,8 +77,12 @@ class Piped(Lines):
         return self.tail.fileno()
 
     @property
-    def ended(self) -> bool:
+    def ended(self) -> bool:  # type: ignore[override]
         return self.tail.ended
+
+    def finish(self) -> Batch:
+        """One more record, as a source gives that waited for what follows."""
+        return Batch.from_rows([(99, None, {"loss": 99.0})])
 
 
 class Desk:
@@ -400,6 +409,7 @@ def test_a_pipe_is_read_when_it_has_data_and_its_end_is_said(desk: Desk) -> None
     assert source.reads < 12
     os.close(into)
     desk.say("stopped: end of input")
+    assert desk.values == [0, 1, 2, 99]
     assert desk.follower is not None
     desk.follower._thread.join(PATIENCE)
     assert not desk.follower._thread.is_alive()

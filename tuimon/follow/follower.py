@@ -61,8 +61,7 @@ class Follower:
     File events wake the thread, a heartbeat backs them up; neither is believed, only what the source then reads.
 
     Args:
-        source: what to read. `path` (where it lies), `fileno()` (a pipe's descriptor) and `ended` (a pipe that was
-            closed) are used where it has them.
+        source: what to read. Its `fileno()` is waited for if it has one (a pipe), and its `path` is where it lies.
         post: called with each Batch and Status; may be `App.post_message` behind a small lambda.
         path: where the input lies, when the source does not say so itself.
         heartbeat: seconds between looks when nothing hints at a change.
@@ -157,7 +156,8 @@ class Follower:
         self._deaf = self._rang and batch.offset == self.status.offset
         self._read_any = self._read_any or batch.offset > 0 or len(batch) > 0
         self._say(self._state_of(batch, now))
-        if getattr(self._source, "ended", False) and not batch.more:
+        if self._source.ended and not batch.more:
+            self._deliver(self._source.finish())
             self._say(Status("stopped", "stopped: end of input", batch.offset, batch.size))
             self._stopping = True
         return 0.0 if batch.more else self._pace(batch, now)
