@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import lt
+from typing import cast
 
 from tuimon.pyramid import FAN, Extremes, Pyramid, extremes, joined
 from tuimon.record import Batch
@@ -237,22 +238,23 @@ class Store:
             return
         forward = all(map(lt, steps, steps[1:]))
         packed = array("q", steps)
-        for name, values in batch.columns.items():
-            there: Sequence[int] = packed
+        for name, logged in batch.columns.items():
+            there = packed
+            values = cast("Sequence[float]", logged)
             try:
-                floats = array("d", values)  # type: ignore[arg-type]
+                floats = array("d", values)
             except TypeError:  # some record lacks the metric
-                kept = [i for i, value in enumerate(values) if value is not None]
+                kept = [i for i, value in enumerate(logged) if value is not None]
                 if not kept:
                     continue
                 there = array("q", [steps[i] for i in kept])
                 values = [values[i] for i in kept]
-                floats = array("d", values)  # type: ignore[arg-type]
+                floats = array("d", values)
             column = self.columns.get(name)
             if column is None:
                 column = self.columns[name] = Column(name)
             if forward:
-                column.extend(there, floats, values)  # type: ignore[arg-type]
+                column.extend(there, floats, values)
             else:
                 for step, value in zip(there, floats, strict=True):
                     column.append(step, value)

@@ -36,7 +36,7 @@ from tuimon.record import Batch
 Post = Callable[[Batch | Status], object]
 
 GLANCE = 2.0
-"""Seconds between looks at the clock, for a stall and for the age of the last record; cheap, and sends nothing itself."""
+"""Seconds between looks at the clock, for a stall and the age of the last record; cheap, and sends nothing itself."""
 
 STALLED = 0.1
 """Seconds until a terminal that took no output is asked again."""
@@ -76,13 +76,13 @@ class MonitorApp(App[None]):
     CSS_PATH = "monitor.tcss"
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = "SymptomTable"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [  # noqa: RUF012 - the toolkit declares it so
         (0, "-tiny"),
         (60, "-narrow"),
         (100, "-medium"),
         (140, "-wide"),
     ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-tiny"), (16, "-low"), (30, "-tall")]
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-tiny"), (16, "-low"), (30, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(name, key.action, key.word, show=False, priority=name == "ctrl+c") for key in KEYS for name in key.keys
     ]

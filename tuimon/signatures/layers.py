@@ -113,7 +113,7 @@ class LostUnits(Detector):
 
     def _find(self, layer: str, since: int, step: int, share: float) -> None:
         why = f"{short(100 * share)} % of the units of {layer} {self.word} since {since}"
-        self._found = Finding(self.signature, "plateau", "warning", since, step, True, why, module=layer)  # type: ignore[arg-type]
+        self._found = Finding(self.signature, "plateau", "warning", since, step, True, why, module=layer)
 
     @property
     def findings(self) -> Sequence[Finding]:
