@@ -1,8 +1,8 @@
 """Colours, as data: what each ink looks like on a dark terminal, on a light one, and in sixteen colours.
 
 All three leave the background to the terminal: a monitor belongs into the tmux it runs in, and a background in every
-cell doubles the bytes of a change. The colours stand exactly on the 256-colour cube, whose codes are half as long as RGB
-ones.
+cell doubles the bytes of a change. The colours stand exactly on the 256-colour cube, whose codes are half as long as
+RGB ones.
 """
 
 from __future__ import annotations
