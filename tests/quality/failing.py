@@ -12,7 +12,8 @@ SHORT = {"steps": 400, "evaluate_every": 25}
 SLOW = {"steps": 1500}
 LAYERS = {"layers": True}
 
-# fmt: off  (a table is read by its rows)
+# A table is read by its rows.
+# fmt: off
 DIVERGENCE = (
     Planting("lr-high", "lr-too-high",
         "mlp sgd, regression sgd, cnn sgd, transformer momentum", lambda: f.RateTimes(6, 150), {**SHORT, **CLOSE}),

@@ -7,7 +7,8 @@ from tests.quality.planting import Planting
 
 LAYERS = {"layers": True}
 
-# fmt: off  (a table is read by its rows)
+# A table is read by its rows.
+# fmt: off
 ORDINARY = (
     Planting("plain", "healthy",
         "mlp sgd, mlp adam, autoencoder sgd, autoencoder adam, regression momentum, cnn sgd, cnn adam, "
