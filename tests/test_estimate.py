@@ -33,7 +33,7 @@ def run(lr: float, momentum: float = 0.0, settle: int = 0) -> Store:
     return store
 
 
-@pytest.mark.parametrize(("lr", "momentum"), [(0.11, 0.0), (0.15, 0.0), (0.25, 0.5)])
+@pytest.mark.parametrize(("lr", "momentum"), [(0.111, 0.0), (0.15, 0.0), (0.25, 0.5)])
 def test_the_limit_of_an_exact_descent_is_found(lr: float, momentum: float) -> None:
     snapshot = replace(SGD, meta={"optimizer": "sgd", "momentum": momentum})
     found = estimate(snapshot, run(lr, momentum, settle=40))
@@ -55,13 +55,22 @@ def test_the_limit_of_an_exact_descent_is_found(lr: float, momentum: float) -> N
     ],
 )
 def test_without_what_it_needs_nothing_is_said_but_why(change: dict[str, Any], why: str) -> None:
-    found = estimate(replace(SGD, **change), run(0.11))
+    found = estimate(replace(SGD, **change), run(0.12))
     assert (found.limit, found.curvature) == (None, None)
     assert why in found.words
 
 
 def test_a_growth_too_fast_for_the_picture_is_refused() -> None:
     assert estimate(SGD, run(0.4)).limit is None
+
+
+def test_noise_is_no_growth() -> None:
+    assert "no steady growth" in estimate(SGD, run(0.1 * 1.01)).words
+
+
+def test_of_several_onsets_the_first_that_can_be_judged_counts() -> None:
+    findings = (replace(DIVERGED, onset_step=59), DIVERGED)
+    assert estimate(replace(SGD, findings=findings), run(0.12)).limit is not None
 
 
 def test_a_log_without_gradients_is_refused() -> None:

@@ -13,6 +13,9 @@ from tuimon.store import Store
 FASTEST = 4.0
 """Growth of the gradient per step up to which the valley is a fair picture; beyond, the walk has left it."""
 
+SLOWEST = 1.1
+"""Growth per step from which two steps say more than the noise of the batches."""
+
 GROWTH_ROWS = ("lr-too-high", "nan-after-growth")
 
 
@@ -41,14 +44,19 @@ def estimate(snapshot: Snapshot, store: Store) -> Estimate:
     """The valley at the onset of a run's divergence.
 
     Holds for SGD with or without heavy-ball momentum, for gradients that were not clipped, on the first two steps of a
-    growth of at most FASTEST per step. Typical error 0.7 to 1.4 times.
+    growth of SLOWEST to FASTEST per step. Typical error 0.7 to 1.4 times.
     """
-    onset = next((found.onset_step for found in snapshot.findings if found.signature in GROWTH_ROWS), None)
-    if onset is None:
+    onsets = [found.onset_step for found in snapshot.findings if found.signature in GROWTH_ROWS]
+    if not onsets:
         return Estimate(None, "No estimate from this run: its gradient does not grow.")
     momentum = snapshot.meta.get("momentum", 0.0)
     if str(snapshot.meta.get("optimizer", "")).lower() != "sgd" or not _is_momentum(momentum):
         return Estimate(None, 'No estimate from this run: it needs plain SGD, declared as meta={"optimizer": "sgd"}.')
+    tried = [_at(onset, snapshot, store, float(momentum)) for onset in onsets]  # type: ignore[arg-type]
+    return next((found for found in tried if found.limit is not None), tried[0])
+
+
+def _at(onset: int, snapshot: Snapshot, store: Store, momentum: float) -> Estimate:
     norms, rates = _values(store, "grad_norm", onset), _values(store, "lr", onset)
     if norms is None or rates is None:
         return Estimate(None, f"No estimate: it needs grad_norm and lr of the three steps from {onset} on.")
@@ -56,14 +64,14 @@ def estimate(snapshot: Snapshot, store: Store) -> Estimate:
     if isinstance(clip, (int, float)) and max(norms) > clip:
         return Estimate(None, f"No estimate: the gradient was clipped at {value_text(float(clip), 3)} while it grew.")
     growth, lr = math.sqrt(norms[2] / norms[0]), rates[0]
-    if not 1 < growth <= FASTEST or rates[2] != lr or lr <= 0:
+    if not SLOWEST <= growth <= FASTEST or rates[2] != lr or lr <= 0:
         return Estimate(None, f"No estimate: the first steps after {onset} are no steady growth at one rate.")
-    limit = largest_stable_lr(lr, growth, float(momentum))  # type: ignore[arg-type]
+    limit = largest_stable_lr(lr, growth, momentum)
     words = (
         f"From step {onset} on the gradient grew {growth:.2f}-fold per step at lr {value_text(lr, 3)}: the limit is "
         f"about {value_text(limit, 2)} (typical error 0.7 to 1.4 times)."
     )
-    return Estimate(limit, words, lr, float(momentum))  # type: ignore[arg-type]
+    return Estimate(limit, words, lr, momentum)
 
 
 def _is_momentum(value: object) -> bool:

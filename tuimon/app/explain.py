@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.screen import ModalScreen
 
 from tuimon.app.lab import LabScreen
 from tuimon.app.triage import TriageScreen
@@ -88,7 +88,7 @@ def _ink(line: str, codes: set[str]) -> str:
     return "strong" if line and line == line.upper() and not line.startswith(" ") else "plain"
 
 
-class ExplainScreen(Screen[None]):
+class ExplainScreen(ModalScreen[None]):
     """The row as a screen; q and Esc go back.
 
     Args:
@@ -99,6 +99,7 @@ class ExplainScreen(Screen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "app.quit", show=False),
         Binding("q,escape,x", "leave", "back", show=False),
         Binding("b", "lab", "lab", show=False),
         Binding("t", "triage", "triage", show=False),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.screen import ModalScreen
 
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.panels.ink import Line
@@ -42,10 +42,11 @@ class LabSheet(Sheet, can_focus=True):
             self.draw()
 
 
-class LabScreen(Screen[None]):
+class LabScreen(ModalScreen[None]):
     """The figure as a screen; q and Esc go back to where it was opened from."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "app.quit", show=False),
         Binding("q,escape", "leave", "back", show=False),
         Binding("tab,shift+tab", "ignore", show=False),
     ]

@@ -13,13 +13,14 @@ from textual.reactive import var
 from textual.timer import Timer
 from textual.widgets import Input
 
+from tuimon.app.explain import ExplainScreen
 from tuimon.app.help import HelpScreen
 from tuimon.app.messages import Arrived, StatusChanged
 from tuimon.app.terminal import only_clicks, takes_output
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.follow import Follower, Status
 from tuimon.monitor import Monitor, Snapshot
-from tuimon.panels import moves, words
+from tuimon.panels import moves, rows, words
 from tuimon.panels.desk import Desk
 from tuimon.panels.footer import Footer
 from tuimon.panels.grid import PanelGrid
@@ -231,6 +232,11 @@ class MonitorApp(App[None]):
 
     def action_help(self) -> None:
         self.push_screen(HelpScreen())
+
+    def action_explain(self) -> None:
+        scene = self.current()
+        row = next(entry.row for entry in rows.entries(scene) if entry.chosen)
+        self.push_screen(ExplainScreen(row, scene.snapshot, self.monitor.store, ascii_only=scene.ascii))
 
     def action_filter(self) -> None:
         self.screen.add_class("-filter")

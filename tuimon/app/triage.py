@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.screen import ModalScreen
 
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.catalogue.procedure import PROCEDURES
@@ -83,10 +83,13 @@ class TriageSheet(Sheet, can_focus=True):
             self.chosen = min(self.chosen, len(self.triage.questions) - 1)
 
 
-class TriageScreen(Screen[None]):
+class TriageScreen(ModalScreen[None]):
     """The checklist as a screen; q and Esc go back to where it was opened from."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q,escape", "leave", "back", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "app.quit", show=False),
+        Binding("q,escape", "leave", "back", show=False),
+    ]
     DEFAULT_CSS = "TriageSheet { height: 1fr; }"
 
     def __init__(self, triage: Triage, path: Path | None = None, ascii_only: bool = False) -> None:

@@ -33,6 +33,7 @@ KEYS: tuple[Key, ...] = (
     Key(("e",), "e", "move('next_finding')", "finding", "next finding", 3),
     Key(("E",), "E", "move('previous_finding')", "", "previous finding"),
     Key(("enter",), "Enter", "enter", "open", "open or close a row; enlarge the panel that has the focus", 4),
+    Key(("x",), "x", "explain", "explain", "the chosen row in full, in this run's numbers", 16),
     Key(("space",), "Space", "move('pause')", "pause", "hold the picture while reading goes on; again to go on", 5),
     Key(("left", "h"), "← h", "move('left')", "", "step cursor back, in all panels at once"),
     Key(("right", "l"), "→ l", "move('right')", "", "step cursor forward"),
