@@ -402,7 +402,7 @@ def test_a_pipe_is_read_when_it_has_data_and_its_end_is_said(desk: Desk) -> None
     os.set_blocking(out, False)
     source = Piped(out)
     follow(desk, source)
-    desk.say("live")
+    desk.say("waiting for the first line")
     for k in range(3):
         os.write(into, f"{k}\n".encode())
         desk.wait(lambda k=k: len(desk.values) == k + 1)

@@ -365,6 +365,38 @@ LAYOUTS: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "Epoch 1/20, Train Loss: 0.6931, Val Loss: 0.6801, Train Acc: 51.20%\nEpoch 2/20, Train Loss: 0.5931, Val Loss: 0.5801, Train Acc: 61.20%\n",
         {"loss": [(1, 0.6931), (2, 0.5931)], "val_loss": [(1, 0.6801), (2, 0.5801)]},
     ),
+    "two counters in brackets": (
+        "[0/25][0/40]\tLoss_D: 1.7410\tLoss_G: 4.8100\tD(x): 0.5300\tD(G(z)): 0.5800 / 0.0100\n"
+        "[0/25][20/40]\tLoss_D: 0.7410\tLoss_G: 5.8100\tD(x): 0.6300\tD(G(z)): 0.4800 / 0.0200\n"
+        "[1/25][0/40]\tLoss_D: 0.5410\tLoss_G: 6.8100\tD(x): 0.7300\tD(G(z)): 0.3800 / 0.0100\n",
+        {"loss": [(0, 4.81), (20, 5.81), (40, 6.81)]},
+    ),
+    "timm": (
+        "Train: 0 [   0/50 (  0%)]  Loss: 6.95 (6.95)  Time: 9.123s,  112.3/s  (9.123s,  112.3/s)  LR: 1.000e-06  Data: 3.123 (3.123)\n"
+        "Train: 0 [  25/50 ( 50%)]  Loss: 6.90 (6.92)  Time: 0.523s, 1912.3/s  (0.823s, 1312.3/s)  LR: 1.000e-06  Data: 0.012 (0.123)\n"
+        "Test: [   0/48]  Time: 2.123 (2.123)  Loss:  6.8123 (6.8123)  Acc@1:  0.1234 (0.1234)\n"
+        "Train: 1 [   0/50 (  0%)]  Loss: 6.55 (6.55)  Time: 9.123s,  112.3/s  (9.123s,  112.3/s)  LR: 1.000e-04  Data: 3.123 (3.123)\n",
+        {"loss": [(0, 6.95), (25, 6.9), (50, 6.55)], "val_loss": [(25, 6.8123)], "lr": [(0, 1e-6), (25, 1e-6), (50, 1e-4)]},
+    ),
+    "Marian": (
+        "[2021-01-01 10:00:00] Ep. 1 : Up. 500 : Sen. 61,234 : Cost 7.12345678 : Time 123.45s : 12345.67 words/s : gNorm 1.2345\n"
+        "[2021-01-01 10:01:00] Ep. 1 : Up. 1000 : Sen. 121,234 : Cost 6.12345678 : Time 123.45s : 12345.67 words/s : gNorm 1.1345\n",
+        {"loss": [(500, 7.12345678), (1000, 6.12345678)], "grad_norm": [(500, 1.2345), (1000, 1.1345)]},
+    ),
+    "OLMo": (
+        "2024-01-01 10:00:00.123\thost:0\tolmo.train:890\tINFO\t[step=10/1000,epoch=0]\n    optim/total_grad_norm=2.345\n    train/CrossEntropyLoss=9.876\n"
+        "2024-01-01 10:00:10.123\thost:0\tolmo.train:890\tINFO\t[step=20/1000,epoch=0]\n    optim/total_grad_norm=1.345\n    train/CrossEntropyLoss=8.876\n",
+        {"loss": [(10, 9.876), (20, 8.876)], "grad_norm": [(10, 2.345), (20, 1.345)]},
+    ),
+    "GPT-NeoX": (
+        "  samples/sec: 123.4 | iteration      100/  3200 | elapsed time per iteration (ms): 1234.5 | learning rate: 6.0E-06 | approx flops per GPU: 85.1TFLOPS | lm_loss: 7.1234E+00 | loss scale: 16384.0 |\n"
+        "  samples/sec: 124.4 | iteration      110/  3200 | elapsed time per iteration (ms): 1224.5 | learning rate: 6.6E-06 | approx flops per GPU: 85.1TFLOPS | lm_loss: 6.9234E+00 | loss scale: 16384.0 |\n",
+        {"loss": [(100, 7.1234), (110, 6.9234)]},
+    ),
+    "boosting rounds": (
+        "[0]\ttrain-rmse:0.52310\teval-rmse:0.53120\n[1]\ttrain-rmse:0.42310\teval-rmse:0.44120\n[2]\ttrain-rmse:0.38310\teval-rmse:0.41120\n",
+        {"train-rmse": [(0, 0.5231), (1, 0.4231), (2, 0.3831)]},
+    ),
     "ESPnet": (
         "[host] 2021-01-01 10:00:00,123 (trainer:672) INFO: 1epoch:train:1-100batch: iter_time=1.2e-04, loss_ctc=120.1, loss=92.25, optim0_lr0=1.0e-05\n"
         "[host] 2021-01-01 10:01:00,123 (trainer:672) INFO: 1epoch:train:101-200batch: iter_time=1.2e-04, loss_ctc=110.1, loss=82.25, optim0_lr0=2.0e-05\n",
@@ -405,12 +437,13 @@ def test_no_layout_goes_back_in_steps(name: str) -> None:
         # 4: only an exception tells
         ("step 10: loss 2.125\nstep 20: loss 2.250\nRuntimeError: Model diverged with loss = NaN.\n", "loss", [(10, 2.125), (20, NAN)]),
         ("FloatingPointError: Loss became infinite or NaN at iteration=2137!\n", "loss", [(2137, NAN)]),
-        # 5: Megatron leaves the loss out
+        # 5: Megatron leaves a loss out that is not finite, and where it skipped all iterations; the loss scale is no loss
         (
-            " iteration     5/  90 | learning rate: 2.999E-04 | loss scale: 1.0 | grad norm: nan | number of nan iterations:   0 |\n"
-            " iteration     6/  90 | learning rate: 2.999E-04 | loss scale: 1.0 | grad norm: nan | number of nan iterations:   0 |\n",
+            " iteration     4/  90 | learning rate: 2.999E-04 | loss scale: 2.0 | grad norm: 1.5 | number of skipped iterations:   1 | number of nan iterations:   0 |\n"
+            " iteration     5/  90 | learning rate: 2.999E-04 | loss scale: 1.0 | grad norm: nan | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+            " iteration     6/  90 | learning rate: 2.999E-04 | loss scale: 1.0 | grad norm: nan | number of skipped iterations:   0 | number of nan iterations:   0 |\n",
             "loss",
-            [],
+            [(5, NAN), (6, NAN)],
         ),
         # 7: a resumed run goes back
         ("step 10 loss 3.50\nstep 20 loss 3.25\nstep 10 loss 3.40\n", "loss", [(10, 3.4), (20, 3.25)]),
@@ -472,7 +505,7 @@ def test_configurations_source_and_prose_are_no_records(text: str) -> None:
 
 
 def test_a_log_without_a_metric_says_what_is_there() -> None:
-    text = "Step 50/900; acc:  18.42; ppl: 97.46\nStep 100/900; acc:  20.42; ppl: 87.46\n".encode()
+    text = b"Step 50/900; acc:  18.42; ppl: 97.46\nStep 100/900; acc:  20.42; ppl: 87.46\n"
     log = TextLog(Pieces([text]), head=text)
     assert [len(batch) for batch in batches(log)] == [2, 0]
     assert "no loss among acc, ppl" in log.describe()

@@ -209,6 +209,8 @@ class Follower:
         if batch.more:
             share = f" {100 * batch.offset // batch.size} %" if batch.size else ""
             return Status("reading", f"reading{share}", *where)
+        if not self._read_any and not batch.size:
+            return Status("waiting", "waiting for the first line", *where)
         if now < self._hold_until and self.status.state == "restarted":
             return self.status
         if self._blind:

@@ -49,6 +49,7 @@ def _explicit(text: str, first: bool) -> str:
     name = " ".join(parts[-6:])
     if "(" in name and ")" not in name:
         name = name.rpartition("(")[2]
+    name = name.lstrip("([ ")
     if len(parts) > 1 and not is_step(name) and match(name) is None:
         return _sure_tail(parts) or name
     return name
@@ -101,6 +102,13 @@ def _bare(text: str, first: bool) -> str:
 def split_words(name: str) -> list[str]:
     """The words of a name in lower case."""
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
+def is_time(name: str) -> bool:
+    """Whether a number of this name says how long or how big, not how well."""
+    parts = split_words(name)
+    last = parts[-1] if parts else ""
+    return last in w.TIMES or name.lower() in w.TIMES or (len(parts) > 1 and last in w.TIME_UNITS)
 
 
 def is_step(name: str) -> bool:

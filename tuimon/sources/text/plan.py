@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tuimon.sources.names import match
 from tuimon.sources.text import words as w
-from tuimon.sources.text.naming import BOX, is_epoch, is_step, name_before, split_words
+from tuimon.sources.text.naming import BOX, is_epoch, is_step, is_time, name_before, split_words
 
 MOST_FIELDS = 256
 """Numbers of a line that are looked at; DETR prints 110, a matrix printed on one line has thousands."""
@@ -31,6 +31,8 @@ class Plan:
         val: measured on validation data; `bare` no word says on which data; `summary` a mean over an epoch.
         dictionary: written as a Python or JSON dictionary; `box` a row "| name | value |" of a table.
         pure: nothing but names and numbers on the line.
+        absent: index of Megatron's count of skipped iterations, in a layout without a loss: a loss that is not greater
+            than zero is left out, and NaN is not; only where it skipped the iterations there was none.
         guess: index of the number that may be the step, when none is named so.
         accepted: there is evidence that this is a record; until then `first` is the step, the numbers and the count of
             records when the layout came first, and `seen` how often it came with another step.
@@ -50,6 +52,7 @@ class Plan:
     dictionary: bool = False
     box: bool = False
     pure: bool = False
+    absent: int | None = None
     guess: int | None = None
     family: str = ""
     roles: frozenset[str] = frozenset()
@@ -63,7 +66,7 @@ class Plan:
     @property
     def direct(self) -> bool:
         """Whether a line's own step is the record's step, whatever came before."""
-        named = self.step is not None and not self.local and not self.bar
+        named = self.step is not None and not self.local and not self.bar and self.absent is None
         return self.accepted and named and self.epoch is None and not self.summary
 
     @property
@@ -142,6 +145,9 @@ def _is_unknown(unit: str) -> bool:
 def _place(result: Plan, texts: Sequence[str], i: int, total: int | None) -> None:
     """A number without a name may be a place: "[20/128]", a bar's "20/128", or "[20]" and "20:" in front of all."""
     if result.step is not None:
+        if result.local and result.epoch is None and total is not None and texts[i].replace(" ", "") == "][":
+            # "[3/25][50/1583]": the first of the two counts epochs.
+            result.epoch, result.step, result.total = result.step, i, total
         return
     if total is not None and _is_position(texts[i].rstrip(" "), texts[i + 2]):
         result.step, result.total, result.local = i, total, True
@@ -173,10 +179,7 @@ def _counts_run(name: str) -> bool:
 
 def _is_time(name: str, unit: str, behind: str) -> bool:
     """Whether a number says how long, how big, or where; not how well."""
-    if unit.lower() in w.TIME_UNITS:
-        return True
-    last = split_words(name)[-1:] or [""]
-    if last[0] in w.TIMES or name.lower() in w.TIMES or name.lower() in w.STOP or w.FILE.search(name):
+    if unit.lower() in w.TIME_UNITS or is_time(name) or name.lower() in w.STOP or w.FILE.search(name):
         return True
     word = re.match(r"\s+([A-Za-z]{2,})(?![\w/])", behind)
     return word is not None and word[1].lower() in w.TIME_UNITS
@@ -198,6 +201,8 @@ def _finish(result: Plan, texts: Sequence[str], line: str) -> None:
     if result.step is None and result.epoch is None and result.measures and not result.pure:
         measured = min(i for i, name in result.metrics if match(name) is not None)
         result.guess = 0 if measured > 0 and re.search(r"[A-Za-z#]\s*$|^$", texts[0]) else None
+    if result.step is not None and not result.val and result.roles.isdisjoint(("loss", "val_loss")):
+        result.absent = next((i for i, name in result.metrics if name == w.SKIPPED), None)
     result.family = next((name for name, pattern in w.FAMILIES if pattern.search(line)), "")
     _freeze(result)
 

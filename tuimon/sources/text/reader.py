@@ -182,7 +182,10 @@ class Reader:
             step = self._position.of(known, numbers) if known.bar != "full" else self._full_bar(known, numbers)
         if not known.summary:
             self._val = known.val
-        self._put(step, names, values(numbers, known.indexes))
+        cells = values(numbers, known.indexes)
+        if known.absent is not None and numbers[known.absent] == "0":
+            names, cells = (*names, "lm loss"), [*cells, float("nan")]
+        self._put(step, names, cells)
         if not self.family:
             self.family = known.family
 

@@ -13,7 +13,7 @@ import re
 
 from tuimon.record import number
 from tuimon.sources.names import match
-from tuimon.sources.text.naming import is_epoch, is_step
+from tuimon.sources.text.naming import is_epoch, is_step, is_time
 
 _RULE = re.compile(r"^[\s|+:]*(?:[-=\u2500]{1,200}[\s|+:]+){1,200}[-=\u2500]*\s*$")
 _RUN = re.compile(r"[-=\u2500]+")
@@ -76,7 +76,9 @@ class Tables:
         if counter is None or numbers[counter] is None:
             return None
         left = (self._step, self._epoch)
-        kept = [i for i in range(len(cells)) if i not in left and numbers[i] is not None]
+        kept = [
+            i for i in range(len(cells)) if i not in left and numbers[i] is not None and not is_time(self._names[i])
+        ]
         if not kept:
             return None
         names = tuple(self._names[i] for i in kept)

@@ -7,7 +7,7 @@ import re
 # Words that make the name of a step, and words that may stand beside them.
 STEP_WORDS = frozenset((
     "step", "steps", "iteration", "iterations", "iter", "iters", "it", "batch", "update", "updates", "s", "i",
-    "timestep", "timesteps", "snapshot",
+    "timestep", "timesteps", "snapshot", "up",
 ))  # fmt: skip
 STEP_BESIDE = frozenset((
     "global", "total", "current", "train", "training", "learning", "optimizer", "num", "number", "id", "idx", "opt",
@@ -44,7 +44,7 @@ UNITS = frozenset((
 STOP = frozenset((
     "a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "was", "with",
     "than", "then", "took", "saving", "saved", "rank", "pid", "line", "device", "gpu", "node", "port", "version",
-    "seed", "v_num", "reads", "images", "output", "outputs", "shape", "size", "lines", "object",
+    "seed", "host", "v_num", "reads", "images", "output", "outputs", "shape", "size", "lines", "object",
 ))  # fmt: skip
 """Words before a number that make no name of a metric."""
 
@@ -101,3 +101,6 @@ FAMILIES = (
 
 NO_RECORD = ("time (ms)", "Loaded:", "Region ", "total_bbox")
 """Beginnings of lines that repeat and hold nothing about how the training goes."""
+
+SKIPPED = "number of skipped iterations"
+"""Megatron's name for how many of the iterations since the last record were skipped because of an overflow."""
