@@ -20,7 +20,8 @@ from tuimon.follow import Follower, Status
 from tuimon.follow.hints import Hints, chain, is_pipe, network_type
 from tuimon.record import Batch, Mark
 from tuimon.sources.base import SourceError
-from tuimon.sources.tail import Pipe, Tail
+from tuimon.sources.pipe import Pipe
+from tuimon.sources.tail import Tail
 
 PATIENCE = 10.0
 """Seconds after which a condition that did not come true fails the test; none waits that long when all is well."""

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tuimon.sources import tail
 from tuimon.sources.base import LONGEST_LINE
-from tuimon.sources.tail import Chunk, Pipe, Tail, plain_lines
+from tuimon.sources.pipe import Pipe
+from tuimon.sources.tail import Chunk, Tail, plain_lines
 
 
 def drain(lines: Tail | Pipe, limit: int = 64 * 1024) -> tuple[list[tuple[int, str]], list[int], int]:

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from tuimon.plain import plain_text
 from tuimon.record import ROLES, Batch
 from tuimon.sources.base import CHUNK, Source, SourceError
-from tuimon.sources.sniff import HEAD, Format, Head, by_key, make, read_head, sniff
-from tuimon.sources.tail import Pipe, Tail
+from tuimon.sources.sniff import HEAD, Format, Head, by_key, is_json, make, read_head, sniff
+from tuimon.sources.pipe import Pipe
+from tuimon.sources.tail import Tail
 
 
 def open_source(
@@ -59,8 +60,15 @@ def open_source(
 
 
 def _tells(head: Head) -> bool:
-    """Whether there is enough to tell the format: a whole line, or bytes that are no text."""
-    return b"\n" in head.text or b"\r" in head.text or b"\0" in head.text or len(head.text) >= 4096
+    """Whether there is enough to tell the format: a whole line, a whole document, or bytes that are no text."""
+    text = head.text
+    if b"\n" in text or b"\r" in text or b"\0" in text or len(text) >= _PLENTY:
+        return True
+    return is_json(head) and text.rstrip().endswith((b"}", b"]"))
+
+
+_PLENTY = 4096
+"""Bytes that tell a format though no line ends in them."""
 
 
 class Waiting:

@@ -17,7 +17,7 @@ from tuimon.plain import plain_text
 from tuimon.sources import loose
 from tuimon.sources.base import Source, SourceError
 from tuimon.sources.names import match, rank_step
-from tuimon.sources.tail import Pipe
+from tuimon.sources.pipe import Pipe
 
 HEAD = 256 * 1024
 """Bytes that are looked at to tell the format and the roles."""
@@ -115,12 +115,13 @@ def _reads(line: bytes) -> bool:
 
 
 def is_json(head: Head) -> bool:
-    """One JSON document over several lines, or one that holds a Hugging Face log."""
+    """One JSON document: over several lines, or with a Hugging Face log or lists of values in its only line."""
     if not head.start.startswith((b"{", b"[")):
         return False
-    if b'"log_history"' in head.text[:65536] or re.match(rb"\[\s*\{\s*\"", head.start):
+    if b'"log_history"' in head.text[:65536] or re.match(rb'\[\s*\{\s*"', head.start):
         return True
-    return bool(re.match(rb"\{\s*[\r\n]+\s*[\"}]", head.start) or re.match(rb'\{\s*"[^"]+":\s*\[', head.start))
+    lists = len(head.lines) == 1 and re.match(rb'\{\s*"[^"]+":\s*\[', head.start)
+    return bool(lists or re.match(rb'\{\s*[\r\n]+\s*["}]', head.start))
 
 
 _DELIMITERS = b",;\t"
@@ -147,13 +148,22 @@ def is_csv(head: Head) -> bool:
     named = sum(bool(re.search(rb"[A-Za-z_]", cell)) and not _PAIR.search(cell) for cell in header)
     if named < max(1, 0.8 * sum(map(bool, header))) or any(len(cell) > 200 for cell in header):
         return False
-    rows = head.lines[1:6] if len(head.lines) > 2 else head.lines[1:2]
+    rows = head.lines[1:20] if len(head.lines) > 2 else head.lines[1:2]
+    by_name = head.name.lower().endswith((".csv", ".tsv"))
     if not rows:
-        return names_metrics(head) and (len(header) > 1 or head.name.lower().endswith((".csv", ".tsv")))
+        return names_metrics(head) and (len(header) > 1 or by_name)
     if len(header) < 2:
-        return head.name.lower().endswith((".csv", ".tsv")) and _numeric(rows[0])
-    fitting = [_cells_only(row).count(mark) == len(header) - 1 for row in rows]
-    return fitting[0] and sum(fitting) >= 0.6 * len(rows) and any(_numeric(cell) for cell in rows[0].split(mark))
+        return by_name and _numeric(rows[0])
+    # A separator at the end of every row is no cell.
+    fitting = [_cells_only(row).removesuffix(mark).count(mark) in _widths(header, row, mark) for row in rows]
+    enough = sum(fitting) >= (0.25 if by_name else 0.6) * len(rows)
+    return fitting[0] and enough and any(_numeric(cell) for cell in rows[0].split(mark))
+
+
+def _widths(header: list[bytes], row: bytes, mark: bytes) -> tuple[int, ...]:
+    """How many separators a row may have, but for one at its end."""
+    separators = len(header) - 1
+    return (separators - 1, separators) if row.endswith(mark) else (separators,)
 
 
 _PAIR = re.compile(rb"^[^\"]*[=:]\s*[-+\d.]")
@@ -198,8 +208,8 @@ FORMATS = (
     Format("tfevents", "TensorBoard events", is_tfevents, _SOURCES + "tfevents:EventFiles", "path"),
     Format("wandb", "W&B offline run", is_wandb, _SOURCES + "wandb:WandbFile", "path"),
     Format("tuimon", "tuimon log", is_tuimon, _SOURCES + "jsonl:JsonLines"),
-    Format("jsonl", "JSON Lines", is_jsonl, _SOURCES + "jsonl:JsonLines"),
     Format("json", "JSON", is_json, _SOURCES + "trainer_state:JsonFile", "path"),
+    Format("jsonl", "JSON Lines", is_jsonl, _SOURCES + "jsonl:JsonLines"),
     Format("csv", "CSV", is_csv, _SOURCES + "csv:Table"),
     Format("text", "text log", is_text, _SOURCES + "text:TextLog"),
 )

@@ -1,13 +1,12 @@
-"""Whole lines of a file that somebody is still writing, or of a pipe.
+"""Whole lines of a file that somebody is still writing.
 
-`Tail` and `Pipe` hand out the same thing, a `Chunk` of whole lines, and are the one place that knows about torn lines,
+`Tail` and `Pipe` (in `pipe.py`) hand out the same thing, a `Chunk` of whole lines, and are the one place that knows about torn lines,
 line ends, overlong lines and files that were cut short or replaced. What the lines mean is the business of the sources.
 """
 
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -25,7 +24,7 @@ SKIP = 16 * 1024 * 1024
 """Bytes of an overlong line that one read steps over, so that 2 GB without a newline do not hold up the screen."""
 
 _BOM = b"\xef\xbb\xbf"
-_OVERLONG = f"longer than {LONGEST_LINE // 1024} KB, skipped"
+OVERLONG = f"longer than {LONGEST_LINE // 1024} KB, skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Lines(Protocol):
         """Lets go of the file."""
 
 
-class _Cutter:
+class Cutter:
     """Cuts bytes at line ends: the state common to files and pipes. A pure fold over the bytes."""
 
     def __init__(self) -> None:
@@ -93,7 +92,7 @@ class _Cutter:
         """
         if self.skipping:
             return self._skip(block, final), b"", False
-        taken = block[: _before_overlong(block, len(block) if final else _last_end(block))]
+        taken = block[: _before_overlong(block, len(block) if final else last_end(block))]
         if not taken:
             self.skipping = len(block) > LONGEST_LINE
             return 0, b"", self.skipping
@@ -137,7 +136,7 @@ def _first_end(block: bytes) -> int:
     return newline + 1
 
 
-def _last_end(block: bytes) -> int:
+def last_end(block: bytes) -> int:
     r"""Length of the whole lines that `block` begins with. A final "\r" is not yet an end."""
     return max(block.rfind(b"\n"), block.rfind(b"\r", 0, max(len(block) - 1, 0))) + 1
 
@@ -171,7 +170,7 @@ class Tail:
 
     def __init__(self, name: str | os.PathLike[str]) -> None:
         self.name = os.fspath(name)
-        self._cutter = _Cutter()
+        self._cutter = Cutter()
         self._held: int | None = None
         self._head = b""
         self._joint = b""
@@ -217,7 +216,7 @@ class Tail:
         self._held = descriptor
 
     def _begin_again(self) -> None:
-        self._cutter = _Cutter()
+        self._cutter = Cutter()
         self._head = self._joint = b""
 
     def _continues(self, descriptor: int) -> bool:
@@ -241,7 +240,7 @@ class Tail:
             consumed, text, overlong = cutter.cut(block, final and whole)
             self._remember(block[:consumed])
             if overlong:
-                bad.append(BadLine(cutter.line, _OVERLONG))
+                bad.append(BadLine(cutter.line, OVERLONG))
             first = cutter.line
             stepped += consumed
             if not overlong and (not block or (whole and not consumed) or stepped >= SKIP):
@@ -262,67 +261,3 @@ def _moved(old: int, new: int) -> bool:
     """Whether `new` is another file than `old`, so that `old` may still hold unread lines."""
     one, other = os.fstat(old), os.fstat(new)
     return (one.st_dev, one.st_ino) != (other.st_dev, other.st_ino)
-
-
-class Pipe:
-    """The lines that come through a pipe; a read takes what is there and never waits.
-
-    Args:
-        descriptor: file descriptor to read from. It stays open for whoever opened it.
-    """
-
-    def __init__(self, descriptor: int = 0) -> None:
-        self.name = "-"
-        self.ended = False
-        self._descriptor = descriptor
-        self._cutter = _Cutter()
-        self._rest = b""
-
-    def fileno(self) -> int:
-        """The descriptor, for select()."""
-        return self._descriptor
-
-    def peek(self, limit: int) -> bytes:
-        """What has come and was not read yet, at most about `limit` bytes; it stays unread."""
-        self._fill(limit)
-        return self._rest[:limit]
-
-    def read(self, limit: int = CHUNK) -> Chunk:
-        """The lines completed since the last read; at the end of the input the last one counts without a newline."""
-        self._fill(limit)
-        return self._cut(self.ended)
-
-    def finish(self) -> Chunk:
-        """The last line though its newline never came."""
-        return self._cut(True)
-
-    def close(self) -> None:
-        """Nothing to let go of."""
-
-    def _fill(self, limit: int) -> None:
-        room = max(limit, LONGEST_LINE + 2) - len(self._rest)
-        while room > 0 and not self.ended and select.select([self._descriptor], [], [], 0)[0]:
-            block = os.read(self._descriptor, min(room, limit))
-            self.ended = not block
-            self._rest += block
-            room -= len(block)
-            if len(self._rest) >= limit and _last_end(self._rest):
-                break
-
-    def _cut(self, final: bool) -> Chunk:
-        cutter = self._cutter
-        bad: list[BadLine] = []
-        text, first = b"", cutter.line
-        while self._rest and not text:
-            consumed, text, overlong = cutter.cut(self._rest, final)
-            self._rest = self._rest[consumed:]
-            if overlong:
-                bad.append(BadLine(cutter.line, _OVERLONG))
-            first = cutter.line
-            if not consumed and not overlong:
-                break
-        cutter.line += text.count(b"\n")
-        waiting = bool(self._rest and (_last_end(self._rest) or self.ended))
-        ready = not self.ended and bool(select.select([self._descriptor], [], [], 0)[0])
-        more = waiting or ready
-        return Chunk(text, first, tuple(bad), False, more, cutter.offset, 0)
