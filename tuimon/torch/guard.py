@@ -5,17 +5,16 @@ from __future__ import annotations
 import atexit
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 
+from tuimon.torch.evidence import Evidence, Writer
 from tuimon.torch.layers import LayerStatistics
-from tuimon.torch.origin import find_origin
 from tuimon.torch.readout import Readout
-from tuimon.torch.scene import rng_states, save_scene
 
 SCALER_PATIENCE = 3
 """A loss scaler overflows on purpose now and then; so many overflows in a row with a finite loss are not that."""
@@ -27,16 +26,6 @@ class NonFiniteError(ArithmeticError):
     def __init__(self, step: int, message: str) -> None:
         super().__init__(message)
         self.step = step
-
-
-class Writer(Protocol):
-    """The part of `tuimon.RunWriter` that the guard uses."""
-
-    def log(self, step: int, **metrics: Any) -> None:
-        """Appends a record."""
-
-    def note(self, step: int | None, name: str, **fields: Any) -> None:
-        """Appends a note line."""
 
 
 @dataclass(slots=True)
@@ -120,14 +109,11 @@ class Guard:
         self.scaler = scaler if scaler is not None and scaler.is_enabled() else None
         self.clip_norm = math.inf if clip_norm is None else float(clip_norm)
         self.check, self.on_nonfinite = check, on_nonfinite
-        self.scenes = Path(scenes) if scenes is not None else _scenes_beside(writer)
-        self.most_scenes, self.most_scene_bytes = most_scenes, most_scene_bytes
-        self.loss_fn = loss_fn
+        self.evidence = Evidence(model, writer, loss_fn, scenes, most_scenes, most_scene_bytes)
         self.step_number = first_step
         self.skipped = 0
         self.should_stop = False
         self.last_finite: dict[str, float] = {}
-        self.saved_scenes: list[Path] = []
         self.layers = LayerStatistics(model, layers_every, first_step) if layers_every else None
         width = 3 if self.scaler else 2
         self._readouts = deque(Readout(width) for _ in range(in_flight if check == "deferred" else 1))
@@ -137,6 +123,11 @@ class Guard:
         self._rng: Mapping[str, Any] | None = None
         self._bad_in_a_row = 0
         atexit.register(self.close)
+
+    @property
+    def saved_scenes(self) -> Sequence[Path]:
+        """The crime scenes saved so far."""
+        return self.evidence.scenes
 
     def check_loss(self, loss: torch.Tensor, batch: Any = None) -> None:
         """Takes note of this step's loss and of the batch it came from. Does not wait.
@@ -255,7 +246,7 @@ class Guard:
         self._bad_in_a_row += 1
         scaling = self.scaler is not None and math.isfinite(values["loss"])
         if self._bad_in_a_row == (SCALER_PATIENCE if scaling else 1):
-            self._keep_evidence(pending)
+            self.evidence.keep(pending.step, pending.batch, pending.rng, self.last_finite)
         if not scaling:
             self._react(pending.step, values)
 
@@ -265,38 +256,6 @@ class Guard:
         elif self.on_nonfinite == "raise":
             where = f"; scene saved in {self.saved_scenes[-1]}" if self.saved_scenes else ""
             raise NonFiniteError(step, f"step {step}: loss {values['loss']}, grad_norm {values['grad_norm']}{where}")
-
-    def _keep_evidence(self, pending: _Pending) -> None:
-        if pending.batch is not None and self.loss_fn is not None:
-            try:
-                origin = find_origin(self.model, self.loss_fn, pending.batch, step=pending.step)
-            except Exception as error:  # noqa: BLE001 -- the user's code runs again here; what it raises must not stop the training
-                self.writer.note(pending.step, "origin_unknown", reason=f"{type(error).__name__}: {error}"[:300])
-            else:
-                self.writer.note(pending.step, "nan_origin", **origin.as_note())
-        if len(self.saved_scenes) >= self.most_scenes or self.scenes is None:
-            return
-        path = self.scenes / f"step-{pending.step}.pt"
-        try:
-            left_out = save_scene(
-                path,
-                pending.batch,
-                step=pending.step,
-                last_finite=self.last_finite,
-                model=self.model,
-                rng={**rng_states(), **(pending.rng or {})},
-                most_bytes=self.most_scene_bytes,
-            )
-        except (OSError, RuntimeError) as error:  # torch reports a full disk as RuntimeError
-            self.writer.note(pending.step, "scene_lost", reason=str(error)[:300])
-            return
-        self.saved_scenes.append(path)
-        self.writer.note(pending.step, "scene", path=str(path), left_out=", ".join(left_out))
-
-
-def _scenes_beside(writer: Any) -> Path | None:
-    path = getattr(writer, "path", None)
-    return None if path is None else Path(f"{path}.scenes")
 
 
 def _scale_of(scaler: Any, device: torch.device) -> torch.Tensor:
