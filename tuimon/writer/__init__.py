@@ -6,6 +6,7 @@ nothing can be installed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -71,7 +72,9 @@ class RunWriter:
             retry: seconds between attempts while the file cannot be written.
             clock: seconds since 1970, for the lines' times.
         """
-        self.path = os.path.abspath(os.fsdecode(path))
+        self.path = os.fsdecode(path)
+        with contextlib.suppress(OSError):  # the working directory is gone: said when the file cannot be opened
+            self.path = os.path.abspath(self.path)
         self.skipped = 0
         self._clock = clock
         self._keys: dict[str, str] = {}

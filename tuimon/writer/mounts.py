@@ -24,4 +24,7 @@ def may_hang(path: str) -> bool:
         return bool(over) and max(enumerate(over), key=lambda at: (len(at[1][0]), at[0]))[1][1] not in _LOCAL
 
     # As written first: following links on a dead network mount would hang here.
-    return remote(path) or remote(os.path.realpath(path))
+    try:
+        return remote(path) or remote(os.path.realpath(path))
+    except OSError:  # a relative path whose working directory is gone
+        return False
