@@ -1,11 +1,13 @@
-"""The generated corpus: its training loop is the textbook one, its labels follow from what happened, its scorer counts right."""
+"""The generated corpus: its loop is the textbook one, its labels follow from what happened, its scorer counts right."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 
+from tests.quality.architectures import Part  # noqa: E402
 from tests.quality.corpus import Run, find, generate, load, stacks  # noqa: E402
 from tests.quality.judged import GROUP_OF, judge_run  # noqa: E402
 from tests.quality.oracle import Truth, judge  # noqa: E402
@@ -21,7 +24,7 @@ from tests.quality.printed import aligned, markdown, rows_table  # noqa: E402
 from tests.quality.recipes import PLANTINGS, recipes  # noqa: E402
 from tests.quality.rivals import patience, six_sigma, ten_times_early, three_times_mean  # noqa: E402
 from tests.quality.tally import by_row, silence, upper_bound  # noqa: E402
-from tests.quality.training import Stack, train  # noqa: E402
+from tests.quality.training import Recipe, Stack, train  # noqa: E402
 from tests.quality.variants import VARIANTS, Variant, batch  # noqa: E402
 from tuimon.catalogue import BY_SIGNATURE  # noqa: E402
 
@@ -30,12 +33,12 @@ SEEDS = range(3)
 torch.set_num_threads(1)
 
 
-def recipe_named(name: str, arch: str, **changes: object):
+def recipe_named(name: str, arch: str, **changes: Any) -> Recipe:
     part = "report" if arch in ("cnn", "transformer", "contrastive", "policy") else "tune"
     return replace(next(r for r in recipes(part) if r.name == name and r.arch == arch), **changes)
 
 
-def first_run(name: str, arch: str, **changes: object) -> Run:
+def first_run(name: str, arch: str, **changes: Any) -> Run:
     """The first seed of a small stack, labelled."""
     recipe = recipe_named(name, arch, **changes)
     trained = train(recipe, SEEDS)
@@ -54,7 +57,9 @@ def first_run(name: str, arch: str, **changes: object) -> Run:
         ("adam", lambda p: torch.optim.Adam([p], lr=0.1)),
     ],
 )
-def test_the_stacked_optimizer_takes_the_steps_of_torch(ours, theirs):
+def test_the_stacked_optimizer_takes_the_steps_of_torch(
+    ours: str, theirs: Callable[[torch.nn.Parameter], torch.optim.Optimizer]
+) -> None:
     stack = Stack(recipe_named("plain", "mlp", optimizer=ours), SEEDS)
     lone = torch.nn.Parameter(stack.weights[1].clone())
     optimizer = theirs(lone)
@@ -68,7 +73,7 @@ def test_the_stacked_optimizer_takes_the_steps_of_torch(ours, theirs):
 
 
 @pytest.mark.parametrize("arch", ["mlp", "cnn", "transformer", "contrastive", "gan", "policy"])
-def test_a_seed_in_a_stack_has_the_loss_and_gradient_that_it_has_alone(arch):
+def test_a_seed_in_a_stack_has_the_loss_and_gradient_that_it_has_alone(arch: str) -> None:
     name = arch if arch in ("gan", "policy") else "plain"
     stack = Stack(recipe_named(name, arch), SEEDS)
     x, y = stack.world.draw(8, stack.rng)
@@ -98,7 +103,9 @@ def test_a_seed_in_a_stack_has_the_loss_and_gradient_that_it_has_alone(arch):
         ("not-in-optimizer", "mlp", "frozen-weights"),
     ],
 )
-def test_a_planted_fault_is_labelled_with_its_row_and_the_monitor_dates_it_exactly(fault, arch, row):
+def test_a_planted_fault_is_labelled_with_its_row_and_the_monitor_dates_it_exactly(
+    fault: str, arch: str, row: str
+) -> None:
     run = first_run(fault, arch, steps=120)
     assert run.truth.row == row
     judged = judge_run(run)
@@ -107,38 +114,38 @@ def test_a_planted_fault_is_labelled_with_its_row_and_the_monitor_dates_it_exact
     assert not judged.false_failures
 
 
-def test_an_ordinary_training_learns_and_nothing_is_said_of_it():
+def test_an_ordinary_training_learns_and_nothing_is_said_of_it() -> None:
     run = first_run("plain", "mlp", steps=300)
     assert run.truth.row == "healthy"
     assert judge_run(run).said == ""
 
 
-def test_a_learning_rate_that_overflows_is_dated_where_the_loss_left_its_level():
+def test_a_learning_rate_that_overflows_is_dated_where_the_loss_left_its_level() -> None:
     run = first_run("overflow", "regression", steps=200)
     assert run.truth.row == "nan-after-growth"
     assert run.truth.growth < run.truth.onset
     assert abs(judge_run(run).error.onset) <= 3
 
 
-def test_the_same_seeds_train_to_the_same_numbers():
+def test_the_same_seeds_train_to_the_same_numbers() -> None:
     recipe = recipe_named("plain", "regression", steps=20)
     first, second = train(recipe, SEEDS), train(recipe, SEEDS)
     assert (first.columns["loss"][1] == second.columns["loss"][1]).all()
 
 
-def test_tune_and_report_share_no_architecture_and_no_seed():
+def test_tune_and_report_share_no_architecture_and_no_seed() -> None:
     tune, report = ({r.arch for r in recipes(part)} for part in ("tune", "report"))
     assert not tune & report
     seeds = [{seed for *_, numbers, _ in stacks(part, 20, Path()) for seed in numbers} for part in ("tune", "report")]
     assert not seeds[0] & seeds[1]
 
 
-def test_every_planted_row_is_a_row_of_the_catalogue():
+def test_every_planted_row_is_a_row_of_the_catalogue() -> None:
     assert {p.row for p in PLANTINGS} - {"healthy"} <= set(BY_SIGNATURE)
     assert {p.row for p in PLANTINGS} - {"healthy"} <= set(GROUP_OF)
 
 
-def test_every_planting_has_its_own_name():
+def test_every_planting_has_its_own_name() -> None:
     assert len({p.name for p in PLANTINGS}) == len(PLANTINGS)
 
 
@@ -150,30 +157,32 @@ def small_run(loss: list[float], truth: Truth = Truth("healthy")) -> Run:  # noq
     return Run("tune/made-up/mlp-sgd/0", "tune", "made-up", "mlp", columns, {"objective": "mse"}, len(loss), truth)
 
 
-def test_a_variant_logs_fewer_steps_but_every_validation():
+def test_a_variant_logs_fewer_steps_but_every_validation() -> None:
     made = batch(small_run([1.0] * 20), Variant("every 10", interval=10))
     assert [v is not None for v in made.columns["loss"]].count(True) == 2
     assert [v for v in made.columns["val_loss"] if v is not None] == [1.0, 1 / 6, 1 / 11, 1 / 16]
 
 
-def test_a_variant_scales_shifts_rounds_and_leaves_out():
-    made = batch(small_run([1.23456]), Variant("odd", scale=10, shift=-20, digits=2, without=("grad_norm",), declared=False))
+def test_a_variant_scales_shifts_rounds_and_leaves_out() -> None:
+    made = batch(
+        small_run([1.23456]), Variant("odd", scale=10, shift=-20, digits=2, without=("grad_norm",), declared=False)
+    )
     assert made.columns["loss"][0] == -7.65
     assert "grad_norm" not in made.columns
     assert made.marks == ()
 
 
-def test_every_variant_makes_a_batch_of_every_column_that_it_keeps():
+def test_every_variant_makes_a_batch_of_every_column_that_it_keeps() -> None:
     run = small_run([1.0] * 60)
     assert all(len(batch(run, variant)) > 0 for variant in VARIANTS)
 
 
-def test_the_bound_without_an_event_is_the_rule_of_three():
+def test_the_bound_without_an_event_is_the_rule_of_three() -> None:
     assert upper_bound(0) == pytest.approx(3, abs=0.01)
     assert upper_bound(10) < upper_bound(11) < 20
 
 
-def test_a_failure_before_the_fault_is_a_false_one():
+def test_a_failure_before_the_fault_is_a_false_one() -> None:
     loss = [1.0 + 0.01 * (i % 7) for i in range(200)] + [math.nan] * 20
     honest = judge_run(small_run(loss, Truth("nan-forward", 200, planted=200)))
     assert honest.right
@@ -182,7 +191,7 @@ def test_a_failure_before_the_fault_is_a_false_one():
     assert late.false_failures
 
 
-def test_the_tally_counts_recall_confusion_and_silence():
+def test_the_tally_counts_recall_confusion_and_silence() -> None:
     loss = [1.0 + 0.01 * (i % 7) for i in range(100)]
     runs = [small_run([*loss, math.nan, math.nan], Truth("nan-val-only", 100, planted=100)), small_run(loss)]
     judged = [judge_run(run) for run in runs]
@@ -195,7 +204,7 @@ def test_the_tally_counts_recall_confusion_and_silence():
     assert markdown(table).count("\n") == len(table)
 
 
-def test_the_rules_of_others_alarm_where_their_descriptions_say():
+def test_the_rules_of_others_alarm_where_their_descriptions_say() -> None:
     calm = np.array([1.0, 1.1] * 100)
     assert three_times_mean(np.append(calm, 3.3)) == 200
     assert three_times_mean(np.append(calm, 3.0)) is None
@@ -206,7 +215,7 @@ def test_the_rules_of_others_alarm_where_their_descriptions_say():
     assert patience(np.append(calm, [1.0, 1.0])) == 200
 
 
-def test_a_stack_is_trained_once_and_then_read_from_the_cache(tmp_path):
+def test_a_stack_is_trained_once_and_then_read_from_the_cache(tmp_path: Path) -> None:
     generate("tune", 2, tmp_path, jobs=1, only="broken-init")
     stored = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(stored) == 1
@@ -217,7 +226,7 @@ def test_a_stack_is_trained_once_and_then_read_from_the_cache(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", ["tune", "report"])
-def test_the_whole_corpus_holds_what_the_table_claims(part):
+def test_the_whole_corpus_holds_what_the_table_claims(part: Part) -> None:
     generate(part)
     judged = [judge_run(run) for run in load(part)]
     quiet = silence(judged)

@@ -55,7 +55,7 @@ def judged_runs(runs: Sequence[Run], variants: bool) -> tuple[list[Judged], list
 
 
 def rivals_table(runs: Sequence[Run], raw: Sequence[Judged], peers: bool) -> Table:
-    """Who raised an alarm on which runs: of each family's failing runs, and of the healthy ones. What was said is not asked."""
+    """Who raised an alarm, of each family's failing runs and of the healthy ones; what was said is not asked."""
     scored = [run for run in runs if run.truth.row not in ("unclear", "undertrained")]
     said: dict[str, set[str] | None] = {
         "tuimon": {one.run.name for one in raw if any(x.severity != "note" for x in one.findings)}
@@ -101,9 +101,8 @@ def main() -> int:
     raw, varied = judged_runs(runs, not options.no_variants)
     took = time.perf_counter() - start
     unclear = sum(run.truth.row == "unclear" for run in runs)
-    lines = [
-        f"part {options.part}: {len(runs)} runs, {sum(run.steps for run in runs):,} steps, {unclear} unclear; judged in {took:.0f} s"
-    ]
+    steps = sum(run.steps for run in runs)
+    lines = [f"part {options.part}: {len(runs)} runs, {steps:,} steps, {unclear} unclear; judged in {took:.0f} s"]
     tables = {
         "Rows (raw log, every step)": rows_table(raw),
         "Healthy runs": healthy_table(raw),

@@ -1,7 +1,7 @@
 """Which networks exist, on what they are trained, and which are kept apart for reporting.
 
-Thresholds are tuned on the architectures of part "tune" and never on those of part "report": whole architectures are held
-out, because seeds of one network resemble each other far more than two networks do.
+Thresholds are tuned on the architectures of part "tune" and never on those of part "report": whole architectures are
+held out, because seeds of one network resemble each other far more than two networks do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The labelled runs: trained when they are missing, else from a cache outside the repository.
 
-A stack is cached under a hash of all that makes it: the generating code, its fault's source and its line of the table. The
-oracle's labels are worked out anew on every load, so that its rules can be read and changed without training again.
+A stack is cached under a hash of all that makes it: the generating code, its fault's source and its line of the
+table. The oracle's labels are worked out anew on every load, so that its rules can be read and changed without
+training again.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def fingerprint(planting: Planting, place: str, seeds: range) -> str:
     return digest.hexdigest()[:16]
 
 
-def _train_into(path: Path, part: Part, planting_index: int, place: str, seeds: range) -> float:
+def _train_into(path: Path, part: Part, fault: str, place: str, seeds: range) -> float:
     """Trains one stack and writes it; returns the seconds it took."""
     import torch
 
@@ -93,8 +94,7 @@ def _train_into(path: Path, part: Part, planting_index: int, place: str, seeds: 
 
     torch.set_num_threads(1)
     start = time.perf_counter()
-    planting = PLANTINGS[planting_index]
-    recipe = next(r for r in planting.recipes(part) if f"{r.arch} {r.optimizer}" == place)
+    recipe = next(r for r in recipes(part) if r.name == fault and f"{r.arch} {r.optimizer}" == place)
     trained = train(recipe, seeds)
     arrays = {f"steps:{name}": steps for name, (steps, _) in trained.columns.items()}
     arrays |= {f"values:{name}": values for name, (_, values) in trained.columns.items()}
@@ -106,15 +106,15 @@ def _train_into(path: Path, part: Part, planting_index: int, place: str, seeds: 
     return time.perf_counter() - start
 
 
-def stacks(part: Part, seeds: int, folder: Path) -> list[tuple[int, str, range, Path]]:
-    """(index of the planting, place, seeds, file) of every stack of a part."""
+def stacks(part: Part, seeds: int, folder: Path) -> list[tuple[Planting, str, range, Path]]:
+    """(planting, place, seeds, file) of every stack of a part."""
     listed = []
-    for index, planting in enumerate(PLANTINGS):
+    for planting in PLANTINGS:
         for recipe in planting.recipes(part):
             place = f"{recipe.arch} {recipe.optimizer}"
             numbers = range(FIRST_SEED[part], FIRST_SEED[part] + seeds)
             name = f"{part}-{recipe.key.replace('/', '-')}-{fingerprint(planting, place, numbers)}.npz"
-            listed.append((index, place, numbers, folder / name))
+            listed.append((planting, place, numbers, folder / name))
     return listed
 
 
@@ -124,17 +124,17 @@ def generate(part: Part, seeds: int = SEEDS, folder: Path | None = None, jobs: i
     folder.mkdir(parents=True, exist_ok=True)
     named = set(only.split(",")) - {""}
     missing = [
-        stack
-        for stack in stacks(part, seeds, folder)
-        if not stack[3].exists() and (not named or named & {PLANTINGS[stack[0]].name, PLANTINGS[stack[0]].row})
+        (planting, place, numbers, path)
+        for planting, place, numbers, path in stacks(part, seeds, folder)
+        if not path.exists() and (not named or named & {planting.name, planting.row})
     ]
     if not missing:
         return
     start = time.perf_counter()
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {
-            pool.submit(_train_into, path, part, index, place, numbers): path for index, place, numbers, path in missing
-        }
+        waiting = {}
+        for planting, place, numbers, path in missing:
+            waiting[pool.submit(_train_into, path, part, planting.name, place, numbers)] = path
         for done, future in enumerate(as_completed(waiting), 1):
             took = future.result()
             name = waiting[future].stem.rsplit("-", 1)[0]
@@ -146,10 +146,10 @@ def load(part: Part, seeds: int = SEEDS, folder: Path | None = None) -> Iterator
     """The runs of a part that the cache holds, labelled."""
     folder = folder or default_folder()
     by_place = {(r.name, f"{r.arch} {r.optimizer}"): r for r in recipes(part)}
-    for index, place, numbers, path in stacks(part, seeds, folder):
+    for planting, place, numbers, path in stacks(part, seeds, folder):
         if not path.exists():
             continue
-        recipe = by_place[PLANTINGS[index].name, place]
+        recipe = by_place[planting.name, place]
         with np.load(path) as stored:
             arrays = {name: stored[name] for name in stored.files}
         meta = json.loads(str(arrays.pop("meta")))

@@ -26,7 +26,7 @@ SATURATED = 0.99
 
 
 def layer_statistics(name: str, kind: str, active: Tensor) -> dict[str, Tensor]:
-    """Share of dead units (never positive in this batch) or of saturated outputs of one layer; `active` is (n, units)."""
+    """Share of dead units (never positive in this batch) or of saturated outputs; `active` is (n, units)."""
     if kind == "relu":
         return {f"dead_fraction/{name}": (active.detach() <= 0).all(dim=0).float().mean()}
     if kind in ("tanh", "sigmoid"):
@@ -60,7 +60,7 @@ class Dense(nn.Module):
 
 
 class Conv(nn.Module):
-    """A 3 x 3 convolution as shifted copies and one product, which stays a plain batched product when seeds are stacked."""
+    """A 3 x 3 convolution as shifted copies and one product, which stays one batched product when seeds are stacked."""
 
     def __init__(self, channels: int, out: int, stride: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """The same runs judged by two programs that diagnose logs after the run, where they are installed.
 
-Each is called as its users call it, on a folder of JSON Lines, and its JSON answer is read. `TUIMON_PEERS` names the folder of
-their commands (a virtual environment's bin); without it they are looked for on the PATH.
+Each is called as its users call it, on a folder of JSON Lines, and its JSON answer is read. `TUIMON_PEERS` names the
+folder of their commands (a virtual environment's bin); without it they are looked for on the PATH.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from tests.quality.corpus import Run
 from tests.quality.variants import batch
 from tuimon.record import plain
 
-# Program -> arguments, and the severities that count as an alarm (what makes it exit with a failure, and the next lower).
+# Program -> its arguments.
 PEERS: dict[str, tuple[str, ...]] = {
     "losslint": ("check", "{folder}", "--format", "json"),
     "runmedic": ("diagnose", "{folder}", "--json"),
 }
+# The severities that count as an alarm: what makes it exit with a failure, and the next lower.
 ALARMS = {"critical", "error", "warning"}
 
 
@@ -40,7 +41,7 @@ def write_logs(runs: Iterable[Run], folder: Path) -> dict[str, Run]:
 
 
 def alarms(program: str, folder: Path) -> set[str] | None:
-    """Names of the files of which `program` said a warning or worse; None when it is not installed or gave no answer."""
+    """Names of the files of which `program` said a warning or worse; None when it is not there or gave no answer."""
     command = shutil.which(program, path=os.environ.get("TUIMON_PEERS"))
     if command is None:
         return None

@@ -59,10 +59,10 @@ def rows_table(judged: Sequence[Judged]) -> Table:
 
 
 def silence_lines(quiet: Silence) -> list[str]:
+    rate = f"{quiet.per_million:.1f} (at most {quiet.at_most_per_million:.1f} with 95 %)"
     return [
         f"healthy: {quiet.runs} runs, {quiet.steps:,} healthy steps",
-        f"false failures: {quiet.failures} in {quiet.failed_runs} healthy runs; {quiet.per_million:.1f} per million healthy steps, "
-        f"at most {quiet.at_most_per_million:.1f} (95 %)",
+        f"false failures: {quiet.failures} in {quiet.failed_runs} healthy runs; {rate} per million healthy steps",
         f"healthy runs with a warning: {quiet.warned_runs} ({quiet.warnings} warnings in all healthy stretches)",
     ]
 

@@ -1,7 +1,7 @@
 """The rules that others watch a loss with, from their published descriptions, each in a few lines.
 
-A rule takes the logged losses (NaN among them) and returns the index of its first alarm, or None. Comparisons with NaN are
-false, as they are where these rules are used.
+A rule takes the logged losses (NaN among them) and returns the index of its first alarm, or None. Comparisons with
+NaN are false, as they are where these rules are used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one training loop: a stack of seeds of one recipe, trained at once.
 
-All parameters of a seed lie in one row of a (seeds, parameters) tensor, and `torch.func.vmap` runs the network once for
-all of them, so that twenty seeds cost about as much as one. Gradients, norms, clipping, optimizers and schedules are per
-seed and are the textbook ones.
+All parameters of a seed lie in one row of a (seeds, parameters) tensor, and `torch.func.vmap` runs the network once
+for all of them, so that twenty seeds cost about as much as one. Gradients, norms, clipping, optimizers and schedules
+are per seed and are the textbook ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How one training may have been logged: every so many steps, smoothed, scaled, shifted, rounded, without a column.
 
-A variant derives from the columns of the one training, so that nothing is trained twice. `batch` is the public input: what
-a reader would have made of that log.
+A variant derives from the columns of the one training, so that nothing is trained twice. `batch` is the public input:
+what a reader would have made of that log.
 """
 
 from __future__ import annotations

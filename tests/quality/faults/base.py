@@ -1,7 +1,7 @@
 """What is done to a training to make it fail, each as the mistake that people make, at a step drawn per seed.
 
-A `Fault` is a set of hooks that `training.train` calls; those not overridden leave the training as it is. Shapes: S seeds,
-P parameters; everything is per seed, so that each seed of a stack fails at its own step with its own strength.
+A `Fault` is a set of hooks that `training.train` calls; those not overridden leave the training as it is. Shapes: S
+seeds, P parameters; everything is per seed, so that each seed of a stack fails at its own step with its own strength.
 """
 
 from __future__ import annotations

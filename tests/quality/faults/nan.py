@@ -98,7 +98,7 @@ class ZeroOverZero(LossTerm):
 
 
 class EmptyBatch(Fault):
-    """All labels of the planted step are masked: the mean over none is NaN, the gradients are zero, the next is fine."""
+    """All labels of the planted step are masked: the mean over none is NaN, gradients are zero, the next is fine."""
 
     plant = (0.15, 0.85)
 

@@ -65,7 +65,7 @@ class RateGone(Fault):
 
 @dataclass
 class DyingUnits(Fault):
-    """From the planted step on the hidden biases sink (a decay that pulls the wrong way): units die one after another."""
+    """From the planted step on the hidden biases sink (a decay that pulls the wrong way): units die one by one."""
 
     plant = (0.1, 0.3)
     per_step: float = 0.02

@@ -66,7 +66,7 @@ RULES: dict[str, Callable[[Trace], Truth]] = {
     **dict.fromkeys(("shuffled", "shuffled-unbalanced"), constant_guess),
     **dict.fromkeys(("softmax-twice", "softmax-twice-2"), doubled),
     "memorises": memorising,
-    **dict.fromkeys(("lr-gone", "noise-floor"), midway),
+    **dict.fromkeys(("lr-gone", "lr-gone-early", "noise-floor"), midway),
     "sigmoid-stack": vanishing,
     **dict.fromkeys(("dead-start", "dying"), share_of_units("dead_fraction/", "dead-relu")),
     "saturated": share_of_units("saturation/", "saturated"),

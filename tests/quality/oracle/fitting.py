@@ -8,7 +8,7 @@ from tests.quality.oracle.trace import Trace, Truth
 
 
 def overfitted(trace: Trace) -> Truth:
-    """Validation ends over its minimum by 5 % and by twice its usual change, while train is lower than at that minimum."""
+    """Validation ends over its minimum by 5 % and twice its usual change, while train is lower than at that minimum."""
     least = int(trace.val.argmin())
     change = float(np.median(np.abs(np.diff(trace.val))))
     end = float(np.median(trace.val[-3:]))

@@ -13,10 +13,11 @@ from tests.quality.oracle.trace import Trace, Truth, departure, first, first_bad
 
 
 def jumped(trace: Trace) -> Truth:
-    """A planted divergence in mid-run. Never left its level: healthy. Came back within 200 steps and ends there: loss-spike.
-    The logged loss ends above it by 4 spreads and a quarter of what had been learned: level-jump when the data changed or the gradient
-    norm is back to normal 20 steps later, else lr-too-high. In between, and back only after 200 steps or never:
-    unrecovered-spike. The last three look alike in a log without its causes, so each accepts the others."""
+    """A planted divergence in mid-run. Never left its level: healthy. Came back within 200 steps and ends there:
+    loss-spike. The logged loss ends above it by 4 spreads and a quarter of what had been learned: level-jump when the
+    data changed or the gradient norm is back to normal 20 steps later, else lr-too-high. In between, and back only
+    after 200 steps or never: unrecovered-spike. The last three look alike in a log without its causes, so each
+    accepts the others."""
     if first_bad(trace) is not None:
         return nan_row(trace)
     level, noise = trace.before(trace.at)
@@ -44,8 +45,8 @@ def jumped(trace: Trace) -> Truth:
 
 
 def from_start(trace: Trace) -> Truth:
-    """A learning rate too large from step 0. Ends above 1.5 times its first loss: lr-too-high. Learned (ends under .75 of
-    it): healthy, however wild the beginning. Flat at the loss of a constant guess: collapsed, uniform- or
+    """A learning rate too large from step 0. Ends above 1.5 times its first loss: lr-too-high. Learned (ends under
+    .75 of it): healthy, however wild the beginning. Flat at the loss of a constant guess: collapsed, uniform- or
     prior-prediction. Anything else is unclear."""
     if first_bad(trace) is not None:
         truth = nan_row(trace)
@@ -64,8 +65,8 @@ def from_start(trace: Trace) -> Truth:
 
 
 def slow(trace: Trace) -> Truth:
-    """A creeping divergence. Kept when the logged loss ends 4 spreads and a tenth of what was learned above its level and
-    took more than 60 steps from there to half of the rise; faster than that it is a jump."""
+    """A creeping divergence. Kept when the logged loss ends 4 spreads and a tenth of what was learned above its level
+    and took more than 60 steps from there to half of the rise; faster than that it is a jump."""
     if first_bad(trace) is not None:
         return nan_row(trace)
     level, noise = trace.before(trace.at)
@@ -88,8 +89,8 @@ def slow(trace: Trace) -> Truth:
 
 
 def spiked(trace: Trace) -> Truth:
-    """Bad batches. Kept when at least two logged losses in a row exceed 8 spreads; else the run is healthy (no trace) or
-    unclear (a single one). Whether it came back is judged as for a jump."""
+    """Bad batches. Kept when at least two logged losses in a row exceed 8 spreads; else the run is healthy (no trace)
+    or unclear (a single one). Whether it came back is judged as for a jump."""
     if first_bad(trace) is not None:
         return nan_row(trace)
     level, noise = trace.before(trace.at)
@@ -121,8 +122,8 @@ def clustered(trace: Trace) -> Truth:
 
 
 def gradient_burst(trace: Trace) -> Truth:
-    """Gradient norm up 4 times and 8 spreads for two steps. Kept while the loss stays under 4 spreads for those; else judged
-    as a jump of the loss."""
+    """Gradient norm up 4 times and 8 spreads for two steps. Kept while the loss stays under 4 spreads for those; else
+    judged as a jump of the loss."""
     usual = np.log(trace.norm[max(0, trace.at - 64) : trace.at])
     middle = np.median(usual)
     spread = max(1.4826 * np.median(np.abs(usual - middle)), 1e-6)
@@ -135,8 +136,8 @@ def gradient_burst(trace: Trace) -> Truth:
 
 
 def oscillating(trace: Trace) -> Truth:
-    """Full-batch steps just under the limit. Kept when the lag-1 autocorrelation of the loss about its running mean is under
-    -.5 over the last 200 steps; else judged as a learning rate too high from the start."""
+    """Full-batch steps just under the limit. Kept when the lag-1 autocorrelation of the loss about its running mean
+    is under -.5 over the last 200 steps; else judged as a learning rate too high from the start."""
     if first_bad(trace) is None:
         tail = trace.loss[-200:]
         smooth = np.convolve(tail, np.ones(9) / 9, mode="valid")

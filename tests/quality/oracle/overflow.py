@@ -47,7 +47,7 @@ def growth_before(trace: Trace, bad: int) -> int | None:
 
 
 def scaler(trace: Trace) -> Truth:
-    """A loss scale that halves three times in 100 steps after the planted one; dated at the first skipped step there."""
+    """Three skipped steps or more in the 100 from the planted one; dated at the first of them."""
     skipped = trace.columns["skipped"][1][trace.at :] > 0
     if skipped[:100].sum() < 3:
         return Truth("unclear", planted=trace.at)
