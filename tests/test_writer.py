@@ -434,7 +434,7 @@ os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")
 run = tuimon.RunWriter("run.jsonl")
 run.log(1, loss=1.0)
 run.close()
-assert run.dropped == 2
+assert run.dropped == 1
 """
     done = subprocess.run(
         [sys.executable, "-c", code],

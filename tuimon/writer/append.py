@@ -134,7 +134,8 @@ class Appender:
                 self._kept.clear()
                 self._told = True
             if self._told and self.dropped:
-                tell(f"{self.dropped} lines were lost ({self._file.path!r})")
+                lines = "line was" if self.dropped == 1 else "lines were"
+                tell(f"{self.dropped} {lines} lost ({self._file.path!r})")
         if worker is None or not worker.is_alive():
             self._file.let_go()
         _appenders.discard(self)
