@@ -12,6 +12,7 @@ from tuimon.sources import loose
 from tuimon.sources.base import SourceError
 from tuimon.sources.names import match, rank_step
 from tuimon.sources.sniff import Format, Head, names_metrics, sniff
+from tuimon.sources.tfevents import PHASE
 
 _MOST_ENTRIES = 20_000
 """Directory entries that are looked at: a data set next to the logs must not hold up the start."""
@@ -175,7 +176,7 @@ def _place(entry: Format, path: str) -> str:
     """What to open for a file: event files of one folder are one run, and so are the checkpoints of one training."""
     folder = os.path.dirname(path)
     if entry.key == "tfevents":
-        return folder
+        return os.path.dirname(folder) if PHASE.fullmatch(os.path.basename(folder)) else folder
     if entry.key == "json" and os.path.basename(path) == "trainer_state.json":
         return os.path.dirname(folder) if os.path.basename(folder).startswith("checkpoint-") else folder
     return path

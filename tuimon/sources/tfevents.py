@@ -20,7 +20,9 @@ _LEARN = 256 * 1024
 """Bytes from which the roles are chosen."""
 
 _NAME = re.compile(r"events\.out\.tfevents\.(\d+)")
-_PHASE = re.compile(r"train|val|valid|validation|eval|test", re.IGNORECASE)
+PHASE = re.compile(r"train|val|valid|validation|eval|test", re.IGNORECASE)
+"""Folders of one run, beside each other: their names become part of the tags."""
+
 _MOST_FILES = 1000
 _SAME = 64
 """First bytes that are compared to notice a replaced file."""
@@ -215,7 +217,7 @@ def _below(folder: str) -> list[tuple[str, str]]:
     found = [("", path) for path in _events(folder)]
     for entry in sorted(os.listdir(folder)):
         inner = os.path.join(folder, entry)
-        if _PHASE.fullmatch(entry) and os.path.isdir(inner):
+        if PHASE.fullmatch(entry) and os.path.isdir(inner):
             found += [(f"{plain_text(entry)}/", path) for path in _events(inner)]
     return found
 
