@@ -288,6 +288,37 @@ LAYOUTS: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "> 518/518 [==============================] - 537s 1s/step - loss: 3.9102 - val_loss: 4.0817\n",
         {"loss": [(22, 3.9102)], "val_loss": [(22, 4.0817)]},
     ),
+    "Keras without bars": (
+        "Train on 600 samples, validate on 100 samples\nEpoch 1/10\n - 12s - loss: 0.3212 - acc: 0.9012 - val_loss: 0.1512 - val_acc: 0.9512\n"
+        "Epoch 2/10\n - 11s - loss: 0.1212 - acc: 0.9512 - val_loss: 0.1012 - val_acc: 0.9612\n",
+        {"loss": [(1, 0.3212), (2, 0.1212)], "val_loss": [(1, 0.1512), (2, 0.1012)]},
+    ),
+    "Keras, NaN in the middle of an epoch": (
+        "Epoch 1/2\n\r 32/100 [>.............................] - ETA: 5s - loss: 2.3012 - acc: 0.0938"
+        "\r 64/100 [=====>........................] - ETA: 4s - loss: nan - acc: 0.1038\r 65/100 [=====>........................] - ETA: 4s - loss: nan - acc: 0.1038\n",
+        {"loss": [(1, NAN)]},
+    ),
+    "boxes with epochs": (
+        "---------------------------------------\n|             Epoch |               0 |\n|      AverageEpRet |            22.1 |\n"
+        "|            LossPi |         -0.0123 |\n---------------------------------------\n"
+        "---------------------------------------\n|             Epoch |               1 |\n|      AverageEpRet |            32.1 |\n"
+        "|            LossPi |         -0.0113 |\n---------------------------------------\n",
+        {"AverageEpRet": [(0, 22.1), (1, 32.1)]},
+    ),
+    "PaddleClas": (
+        "[2021/06/01 10:00:00] root INFO: [Train][Epoch 1/120][Iter: 0/1251]lr: 0.10000, CELoss: 7.12345, loss: 7.12345, top1: 0.0, reader_cost: 7.41234, ips: 31.01234 images/sec, eta: 14 days, 6:02:03\n"
+        "[2021/06/01 10:00:10] root INFO: [Train][Epoch 1/120][Iter: 10/1251]lr: 0.10000, CELoss: 7.02345, loss: 7.02345, top1: 0.1, reader_cost: 0.41234, ips: 31.01234 images/sec, eta: 4 days, 6:02:03\n"
+        "[2021/06/01 11:00:10] root INFO: [Eval][Epoch 1][Iter: 0/98]CELoss: 5.12345, loss: 5.12345, top1: 0.1, batch_cost: 2.1s, reader_cost: 1.1, ips: 60 images/sec\n"
+        "[2021/06/01 11:02:10] root INFO: [Eval][Epoch 1][Avg]CELoss: 4.98765, loss: 4.98765, top1: 0.12345\n",
+        {"loss": [(0, 7.12345), (10, 7.02345)], "val_loss": [(10, 4.98765)]},
+    ),
+    "TensorFlow object detection": (
+        "I0503 10:00:00.123456 140000 model_lib_v2.py:705] Step 100 per-step time 0.251s\nI0503 10:00:00.123567 140000 model_lib_v2.py:708] {'Loss/box': 0.3123,\n"
+        " 'Loss/total_loss': 0.6758,\n 'learning_rate': 0.0146}\n"
+        "I0503 10:00:25.123456 140000 model_lib_v2.py:705] Step 200 per-step time 0.241s\nI0503 10:00:25.123567 140000 model_lib_v2.py:708] {'Loss/box': 0.2123,\n"
+        " 'Loss/total_loss': 0.4758,\n 'learning_rate': 0.0246}\n",
+        {"loss": [(100, 0.6758), (200, 0.4758)]},
+    ),
     "boxes of Stable-Baselines3": (
         "---------------------------------\n| rollout/           |          |\n|    ep_rew_mean     | nan      |\n| time/              |          |\n"
         "|    iterations      | 2        |\n|    total_timesteps | 4096     |\n| train/             |          |\n"

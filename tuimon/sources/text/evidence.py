@@ -28,7 +28,7 @@ def is_sure(known: Plan, numbers: Sequence[str], counted: bool) -> bool:
     if not known.measures:
         return "lr" in known.roles and known.step is not None and not known.local and counted
     if known.step is not None or known.epoch is not None or known.summary:
-        shown = [numbers[i] for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)]
+        shown = [numbers[i] for i, name in zip(known.indexes, known.names, strict=True) if is_loss(name)]
         return any(not text.isdigit() for text in shown) or not shown
     return (known.pure or known.val) and is_precise(known, numbers, 3)
 
@@ -36,7 +36,7 @@ def is_sure(known: Plan, numbers: Sequence[str], counted: bool) -> bool:
 def is_precise(known: Plan, numbers: Sequence[str], decimals: int) -> bool:
     """Whether a loss of the line has so many digits behind the point that nobody wrote it by hand."""
     return any(
-        _decimals(numbers[i]) >= decimals for i, name in zip(known.indexes, known.names, strict=True) if _is_loss(name)
+        _decimals(numbers[i]) >= decimals for i, name in zip(known.indexes, known.names, strict=True) if is_loss(name)
     )
 
 
@@ -98,7 +98,8 @@ def _value(text: str) -> float | None:
         return None
 
 
-def _is_loss(name: str) -> bool:
+def is_loss(name: str) -> bool:
+    """Whether a metric of this name is, or holds, a loss or a norm."""
     parts = split_words(name)
     return "loss" in parts or "losses" in parts or not {"val", "trl", "tel", "norm", "xent", "nll"}.isdisjoint(parts)
 

@@ -45,7 +45,7 @@ _NAMED = r"(?i:nan|nanxxx|inf|infinity)"
 _PROSE = "(?<!of )(?<!or )(?<!no )(?<!any )(?<!for )(?<!to )(?<!a )(?<!has )(?<!if )"
 _OTHER = _PROSE + _NAMED + r"(?![\w-])|(?<=[:=] )(?i:n/a|none|null)(?!\w)|(?<=[:=])(?i:none|null)(?!\w)"
 _NUMBER = re.compile(
-    rf" {{0,2}}((?:(?<![\w.@])|{_WORD_BEFORE})[-+]?(?:{_FINITE})(?![\d_]|\.\d)"
+    rf" {{0,2}}((?:(?<![\w.@])(?<![A-Za-z]-)|{_WORD_BEFORE})[-+]?(?:{_FINITE})(?![\d_]|\.\d)"
     rf"|(?<![\w.+-])[-+]?(?:{_OTHER}))"
 )
 

@@ -113,6 +113,7 @@ def is_time(name: str) -> bool:
 
 def is_step(name: str) -> bool:
     """Whether a number of this name counts steps."""
+    name = name.rpartition("/")[2]
     if name.lower() in w.STEP_ALONE:
         return True
     parts = split_words(name)

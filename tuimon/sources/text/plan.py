@@ -152,7 +152,7 @@ def _place(result: Plan, texts: Sequence[str], i: int, total: int | None) -> Non
     if total is not None and _is_position(texts[i].rstrip(" "), texts[i + 2]):
         result.step, result.total, result.local = i, total, True
         result.bar = _bar(texts[i], texts[i + 2])
-    elif i == 0 and (texts[0] + texts[1].strip()[:1]) in ("[]", ":"):
+    elif i == 0 and (texts[0] + texts[1].strip()[:1]) in ("[]", "[|", ":"):
         result.step, result.counter = i, "number"
 
 
@@ -193,8 +193,10 @@ def _finish(result: Plan, texts: Sequence[str], line: str) -> None:
     result.val = bool(found) and not found[-1].startswith("train")
     result.summary = bool(w.SUMMARY.search(head))
     result.box = bool(BOX.match(texts[0])) and len(texts) == 2 and texts[1].strip() == "|"
-    if result.step is not None and not result.local and result.val and _names_validation(texts[result.step]):
-        result.local = True
+    if result.step is not None and result.val and not result.local:
+        # Counts validation batches: its own name says so, or it starts again in each epoch.
+        again = result.epoch is not None and result.total is not None
+        result.local = again or _names_validation(texts[result.step])
     result.pure = _is_pure(result, texts)
     result.metrics = [(i, _phased(name, result)) for i, name in result.metrics]
     result.roles = frozenset(matched.role for _, name in result.metrics if (matched := match(name)) is not None)

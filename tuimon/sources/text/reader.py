@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from tuimon.sources.text import words as w
-from tuimon.sources.text.evidence import Here, is_precise, is_sure, moves, values
+from tuimon.sources.text.evidence import Here, is_loss, is_precise, is_sure, moves, values
 from tuimon.sources.text.lex import cut, pattern, plain, tidy
 from tuimon.sources.text.plan import NOTHING, Plan, plan
 from tuimon.sources.text.steps import LARGEST, Position, integer
@@ -49,6 +51,8 @@ class Reader:
         self._group = ""
         self._count = 0
         self._since = 0
+        self._parts: deque[tuple[Plan, Sequence[str]]] = deque(maxlen=MOST_WAITING)
+        self._told: tuple[int | None, int] = (None, -1)
         self._waiting: list[tuple[Plan, Sequence[str]]] = []
 
     def line(self, line: str) -> None:
@@ -135,7 +139,10 @@ class Reader:
             for known, numbers in self._waiting:
                 if known.step is not None or known.epoch is not None or is_precise(known, numbers, 2):
                     self._emit(known, numbers)
+            for known, numbers in self._parts:
+                self._emit(known, numbers)
         self._waiting.clear()
+        self._parts.clear()
 
     def _without_number(self, line: str, text: str) -> None:
         if text.startswith("|") and text.endswith("|") and text.count("|") == 3:
@@ -162,6 +169,8 @@ class Reader:
             self._flush()
             self._position.note(known, numbers)
             self._val = known.val
+            if known.measures:
+                self._part(known, numbers)
             return
         if known.step is None and known.epoch is None and not known.dictionary and known.guess is None:
             self._block_row(known, numbers)
@@ -189,6 +198,16 @@ class Reader:
         if not self.family:
             self.family = known.family
 
+    def _part(self, known: Plan, numbers: Sequence[str]) -> None:
+        """A Keras bar on its way shows means over a part of the epoch; only what is not finite is told at once."""
+        cells = values(numbers, known.indexes)
+        losses = [cell for name, cell in zip(known.names, cells, strict=True) if is_loss(name) and cell is not None]
+        if all(math.isfinite(cell) for cell in losses):
+            self._parts.append((known, numbers))
+        elif self._told != (self._position.here, self._count):
+            self._put(self._position.epoch_record(known, numbers), known.names, cells)
+            self._told = (self._position.here, self._count)
+
     def _full_bar(self, known: Plan, numbers: Sequence[str]) -> int:
         """A Keras bar that is full ends an epoch; it is the epoch's record."""
         return self._position.epoch_record(known, numbers)
@@ -200,14 +219,14 @@ class Reader:
         return known.names
 
     def _here(self) -> Here:
-        return Here(self._position.now, self._position.counted, self._count, self._since)
+        return Here(self._position.here, self._position.counted, self._count, self._since)
 
     def _evidence(self, known: Plan, numbers: Sequence[str]) -> bool:
         """Whether a layout that was not accepted so far is that of a record."""
         if is_sure(known, numbers, self._position.counted):
             known.accepted, known.guess = True, None
             return True
-        step = self._position.now
+        step = self._position.here
         if known.first is None:
             known.first = (step, numbers, self._count)
             if (known.measures or known.step is not None) and len(self._waiting) < MOST_WAITING:

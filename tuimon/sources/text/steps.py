@@ -47,6 +47,11 @@ class Position:
         self._trained = False
 
     @property
+    def here(self) -> int | None:
+        """The step that a record without one would get, None before anything said where the run stands."""
+        return self.now if self.counted or self._epoch is None else self._epoch
+
+    @property
     def in_epochs(self) -> bool:
         """Whether an epoch is known, so that counters may start again in the next one."""
         return self._epoch is not None
@@ -169,9 +174,12 @@ class Position:
 
     def of_box(self, rows: Sequence[tuple[Plan, Sequence[str]]]) -> int | None:
         """The step of a record written as a box, from the row that counts the run; None if no row counts anything."""
+        for plan, numbers in rows:
+            if plan.epoch is not None:
+                self._enter(numbers[plan.epoch])
         counting = [(plan, numbers) for plan, numbers in rows if plan.step is not None]
         if not counting:
-            return None
+            return self.here if any(plan.epoch is not None for plan, _ in rows) else None
         plan, numbers = min(counting, key=lambda row: (not row[0].whole, _rank(row[0].counter)))
         step = self._own(plan, numbers)
         if step is not None:
@@ -194,7 +202,7 @@ class Position:
 
 
 def _rank(counter: str) -> int:
-    rank = rank_step(counter)
+    rank = rank_step(counter.rpartition("/")[2])
     return _UNKNOWN if rank is None else rank
 
 

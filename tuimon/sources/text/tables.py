@@ -55,7 +55,7 @@ class Tables:
         self._step = next((i for i, name in enumerate(names) if name == "#" or is_step(name)), None)
         self._epoch = next((i for i, name in enumerate(names) if name == "E" or is_epoch(name)), None)
         counts = self._step is not None or self._epoch is not None
-        self.open = counts and any(match(name) is not None for name in names)
+        self.open = counts and (len(names) > 3 or any(match(name) is not None for name in names))
 
     def row(self, line: str) -> tuple[int | None, int | None, tuple[str, ...], list[float | None]] | None:
         """Step, epoch, names and values of a row; None for a line that is none, which ends nothing."""
