@@ -31,9 +31,12 @@ HEALTHY = tuple(name for name, run in demo.RUNS.items() if not run.signature)
 @cache
 def watched(name: str, folder: Path) -> Snapshot:
     """What the Monitor knows after the whole file of a run."""
-    run = demo.RUNS[name]
     path = folder / f"{name}.jsonl"
-    demo.write(run, path)
+    demo.write(demo.RUNS[name], path)
+    return read_by_monitor(path, demo.RUNS[name])
+
+
+def read_by_monitor(path: Path, run: demo.DemoRun) -> Snapshot:
     source, monitor = open_source(str(path)), Monitor()
     while True:
         batch = source.read()
@@ -81,12 +84,14 @@ def test_a_seed_gives_the_same_run_and_another_seed_another(name: str, folder: P
         ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_goes_wrong_comes_within_fifteen_seconds_of_the_start_of_the_screen(name: str) -> None:
+@pytest.mark.parametrize("name", FAILING)
+def test_the_row_lights_within_fifteen_seconds_of_the_start_of_the_screen(name: str, folder: Path) -> None:
     run = demo.RUNS[name]
-    assert run.calm < len(demo.records(run))
-    if run.onset is not None:
-        assert (run.onset - run.calm) * demo.SECONDS_PER_STEP <= 15.0
+    path = folder / f"{name}.live"
+    demo.write(run, path)
+    shown = 1 + run.calm + round(15.0 / demo.SECONDS_PER_STEP)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:shown]))
+    assert run.signature in {finding.signature for finding in read_by_monitor(path, run).findings}
 
 
 @pytest.mark.parametrize("name", FAILING)

@@ -25,7 +25,7 @@ class DemoRun:
         story: what happens, in one line.
         make: the records, from a seeded source of randomness.
         meta: what its header declares.
-        calm: records that are there before anybody looks, so that the failure comes within seconds.
+        calm: records that are there before anybody looks, so that the row lights within fifteen seconds.
         silent: the training hangs after the last record instead of ending.
     """
 

@@ -29,7 +29,7 @@ def _level_jump(chance: Random) -> Rows:
 
 
 def _slow_divergence(chance: Random) -> Rows:
-    rows = _CONSTANT_RATE.run(chance, 1500)
+    rows = _CONSTANT_RATE.run(chance, 1700)
     for row in rows[700:]:
         since = row["step"] - 700
         row["loss"] += 0.0012 * since
@@ -109,7 +109,7 @@ RUNS = (
     DemoRun(
         "slow-divergence", "slow-divergence", 700, 250,
         "no spike, only a loss that creeps up for hundreds of steps",
-        _slow_divergence, LANGUAGE_META, 760,
+        _slow_divergence, LANGUAGE_META, 1220,
     ),
     DemoRun(
         "loss-spike", "loss-spike", 560, 3,
@@ -124,7 +124,7 @@ RUNS = (
     DemoRun(
         "spikes-more-frequent", "spikes-more-frequent", 1200, 300,
         "spikes that come ever closer together",
-        _spikes_more_frequent, LANGUAGE_META, 1150,
+        _spikes_more_frequent, LANGUAGE_META, 1220,
     ),
     DemoRun(
         "exploding-gradient", "exploding-gradient", 560, 3,

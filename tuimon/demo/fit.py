@@ -59,7 +59,7 @@ RUNS = (
     DemoRun(
         "overfitting", "overfitting", 800, 150,
         "the validation loss turns at 800 while the train loss goes on falling",
-        _overfitting, IMAGES_META, 760,
+        _overfitting, IMAGES_META, 880,
     ),
     DemoRun(
         "undertrained", "undertrained", None, 0,
@@ -82,6 +82,6 @@ RUNS = (
         _stalled_run, LANGUAGE_META, 600, silent=True,
     ),
     DemoRun("resumed", "resumed", 501, 1, "crashed at 600, goes on from 501", _resumed, LANGUAGE_META, 500),
-    DemoRun("no-validation", "no-validation", None, 0, "no validation loss", _no_validation, LANGUAGE_META, 100),
+    DemoRun("no-validation", "no-validation", None, 0, "no validation loss", _no_validation, LANGUAGE_META, 320),
     DemoRun("no-grad-norm", "no-grad-norm", None, 0, "no gradient norm", _no_grad_norm, LANGUAGE_META),
 )  # fmt: skip

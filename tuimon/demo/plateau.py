@@ -177,7 +177,7 @@ RUNS = (
     DemoRun(
         "flat-midway", "flat-midway", 900, 300,
         "learning, then nothing more, far from done",
-        _flat_midway, _UNDECLARED, 3600,
+        _flat_midway, _UNDECLARED, 3880,
     ),
     DemoRun(
         "vanishing-gradient", "vanishing-gradient", 0, 10,
