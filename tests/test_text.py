@@ -313,9 +313,9 @@ LAYOUTS: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         {"loss": [(0, 7.12345), (10, 7.02345)], "val_loss": [(10, 4.98765)]},
     ),
     "TensorFlow object detection": (
-        "I0503 10:00:00.123456 140000 model_lib_v2.py:705] Step 100 per-step time 0.251s\nI0503 10:00:00.123567 140000 model_lib_v2.py:708] {'Loss/box': 0.3123,\n"
+        "I0503 10:00:00.123456 140000 model_lib_v2.py:705] Step 100 per-step time 0.251s\nI0503 10:00:00.123567 140000 model_lib_v2.py:708] {'batch/size': 4.5,\n"
         " 'Loss/total_loss': 0.6758,\n 'learning_rate': 0.0146}\n"
-        "I0503 10:00:25.123456 140000 model_lib_v2.py:705] Step 200 per-step time 0.241s\nI0503 10:00:25.123567 140000 model_lib_v2.py:708] {'Loss/box': 0.2123,\n"
+        "I0503 10:00:25.123456 140000 model_lib_v2.py:705] Step 200 per-step time 0.241s\nI0503 10:00:25.123567 140000 model_lib_v2.py:708] {'batch/size': 4.5,\n"
         " 'Loss/total_loss': 0.4758,\n 'learning_rate': 0.0246}\n",
         {"loss": [(100, 0.6758), (200, 0.4758)]},
     ),
