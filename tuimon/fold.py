@@ -36,6 +36,7 @@ class Fold:
         self._there: dict[str, float] = {}
         self._resumes = False
         self._has_loss = False
+        self._recent: deque[tuple[int, float | None]] = deque(maxlen=STRAGGLERS)
 
     def feed(self, batch: Batch) -> Iterator[Batch]:
         """Takes in a batch; yields it again in pieces between marks, second values of one step left out."""
@@ -66,7 +67,6 @@ class Fold:
         steps = batch.steps if whole else batch.steps[start:stop]
         times = batch.times if whole else batch.times[start:stop]
         columns = batch.columns if whole else {name: column[start:stop] for name, column in batch.columns.items()}
-        self._has_loss = self._has_loss or "loss" in columns
         backs: set[int] = set()
         forward = (self._step is None or steps[0] > self._step) and all(map(lt, steps, steps[1:]))
         if not forward:
@@ -75,7 +75,10 @@ class Fold:
         self._resumes = False
         self._walk(steps, times, columns, backs)
         if forward:
+            losses = columns.get("loss") or [None] * len(steps)
             self._step = steps[-1]
+            self._recent.extend(zip(steps[-STRAGGLERS:], losses[-STRAGGLERS:], strict=True))
+            self._has_loss = self._has_loss or any(loss is not None for loss in losses)
             self._there = {name: value for name, column in columns.items() if (value := column[-1]) is not None}
         self.pace.update(steps, times)
         return Batch(steps, times, columns)
@@ -85,13 +88,16 @@ class Fold:
         backs = set()
         for i, step in enumerate(steps):
             row = {name: value for name, column in columns.items() if (value := column[i]) is not None}
+            self._has_loss = self._has_loss or "loss" in row
             if self._step is None or step > self._step:
                 self._step, self._there = step, row
+                self._recent.append((step, row.get("loss")))
             elif step == self._step:
                 self._drop(i, row, columns)
             elif ("loss" in row or not self._has_loss or self._resumes) and not self._straggles(step, row):
                 backs.add(i)
                 self._step, self._there = step, row
+                self._recent.append((step, row.get("loss")))
             elif "loss" in row:
                 for name in row:
                     columns[name][i] = None
@@ -109,15 +115,9 @@ class Fold:
 
     def _straggles(self, step: int, row: dict[str, float]) -> bool:
         """Another writer repeats a value of a few steps ago."""
-        course = self.course
         if self._resumes or "loss" not in row:
             return False
-        for seen, value in zip(reversed(course.loss_steps), reversed(course.losses), strict=True):
-            if seen == step:
-                return value == row["loss"]
-            if seen < step:
-                return False
-        return False
+        return any(seen == step and loss == row["loss"] for seen, loss in self._recent)
 
     def _walk(self, steps: Sequence[int], times: Sequence[float | None], columns: Columns, backs: set[int]) -> None:
         """Shows the records to the detectors, cut where the course renews its baselines and at every event."""
@@ -151,7 +151,7 @@ class Fold:
             same = next((i for i in range(1, len(rows)) if rows[i] != rows[0]), len(rows))
             if same < len(rows):
                 return self._show(start, start + same, steps, times, columns)
-            stretch.finite = not rows[0]
+            stretch.finite = not any(rows[0])
         lr = stretch.lr
         if lr.values:
             known = lr.low if course.lr is None else min(lr.low, course.lr)
@@ -167,8 +167,7 @@ class Fold:
         for detector in self._fast:
             detector.update(stretch)
         course.learn(stretch)
-        if course.due:
-            course.renew()
+        if course.due and course.renew():
             for detector in self._slow:
                 detector.renewed(course)
         return end
@@ -211,7 +210,7 @@ def _fill(stretch: Stretch) -> bool:
     return finite
 
 
-def _bad_rows(columns: Columns) -> list[bool]:
-    """For every record, whether the loss, validation loss or gradient norm is not finite."""
+def _bad_rows(columns: Columns) -> list[tuple[bool, ...]]:
+    """For every record, which of loss, validation loss and gradient norm are not finite."""
     roles = [columns[role] for role in ROLES[:3] if role in columns]
-    return [any(value is not None and not math.isfinite(value) for value in row) for row in zip(*roles, strict=True)]
+    return [tuple(value is not None and not math.isfinite(value) for value in row) for row in zip(*roles, strict=True)]

@@ -68,11 +68,33 @@ def level_of(values: Iterable[float]) -> Level:
     sigma = MAD_TO_SIGMA * (away[half] if count % 2 else 0.5 * (away[half - 1] + away[half]))
     if sigma < 1e-3 * (ordered[-1] - ordered[0]) or sigma == 0.0:
         # More than half of the points agree: the MAD says nothing, the grid and the mean deviation do.
-        sigma = max(sigma, grid_of(ordered), math.fsum(away) / count)
+        sigma = max(sigma, grid_of(ordered), sum(away) / count)
     if count >= TAIL_NEEDS:
         # A skewed sample, whose upper values lie far out as a rule, is wider upwards than its middle says.
         sigma = max(sigma, (ordered[-TAIL_RANK] - middle) / TAIL_SIGMAS)
     return Level(middle, max(sigma, FLOAT32_GRAIN * abs(middle), 1e-300))
+
+
+IQR_TO_SIGMA = 1.349
+"""Interquartile range of a normal sample over its standard deviation."""
+
+
+def log_level_of(values: Iterable[float]) -> Level:
+    """Median and scale of the natural logarithms of positive values, from their quartiles: one sort, few logarithms.
+
+    Raises:
+        IndexError: there are no values.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    middle = math.log(ordered[count // 2])
+    quartiles = math.log(ordered[(3 * count) // 4]) - math.log(ordered[count // 4])
+    sigma = max(quartiles / IQR_TO_SIGMA, FLOAT32_GRAIN)
+    if count >= TAIL_NEEDS:
+        sigma = max(sigma, (math.log(ordered[-TAIL_RANK]) - middle) / TAIL_SIGMAS)
+    if quartiles <= 0.0:
+        sigma = max(sigma, (math.log(ordered[-1]) - math.log(ordered[0])) / count)
+    return Level(middle, sigma)
 
 
 def slope(values: Sequence[float]) -> tuple[float, float]:
@@ -100,12 +122,12 @@ def autocorrelation(values: Sequence[float]) -> float:
     count = len(values)
     if count < 3:
         return 0.0
-    mean = math.fsum(values) / count
+    mean = sum(values) / count
     parts = [value - mean for value in values]
-    spread = math.fsum(map(mul, parts, parts))
+    spread = sum(map(mul, parts, parts))
     if spread <= 0.0 or spread <= (FLOAT32_GRAIN * mean) ** 2 * count:
         return 0.0
-    return math.fsum(map(mul, parts, islice(parts, 1, None))) / spread
+    return sum(map(mul, parts, islice(parts, 1, None))) / spread
 
 
 def mann_kendall(values: Sequence[float]) -> float:

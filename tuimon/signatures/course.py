@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from operator import sub
 
 from tuimon.signatures.outline import Outline, block_of
 from tuimon.signatures.stretch import Stretch
-from tuimon.stats import Level, autocorrelation, level_of
+from tuimon.stats import Level, autocorrelation, level_of, log_level_of
 
 BLOCK = 32
 """Records between two renewals of the baselines, counted from the start of the run so that reads do not matter."""
@@ -28,8 +29,14 @@ LR_RISE = 1.5
 EXCLUDED = 16
 """Excursions that are kept out of the baselines at a time: more of them within 64 points are the norm."""
 
+KIND_EVERY = 4
+"""Renewals between two looks at whether the log holds a running mean, which does not change within a run."""
+
 SMOOTHED = 0.5
 """Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives about -0.5."""
+
+SCALERS = ("loss_scale", "loss scale", "grad_scale", "skipped")
+"""Metrics that show a loss scaler at work."""
 
 RAW_OBJECTIVES = frozenset(("rl", "gan", "contrastive", "preference", "dpo", "ppo", "grpo", "adversarial"))
 """Objectives whose loss is not meant to fall: shapes of the loss say nothing about them."""
@@ -52,6 +59,7 @@ class Course:
         lr_before: the learning rate before its last jump; `lr_unknown`: it went where it had never been.
         smooth: the loss is a running mean.
         mixed: the loss keeps changing its sign.
+        scaled: a loss scaler is at work.
         outline: the whole run in blocks, as of the last renewal.
         evaluations: finite validation losses, as of the last renewal.
         logged: roles that have had a finite value, as of the last renewal.
@@ -84,6 +92,7 @@ class Course:
         self.lr_before: float | None = None
         self.lr_unknown = False
         self.outline = Outline()
+        self.scaled = False
         self.logged: set[str] = set()
         self._new_losses: list[float] = []
         self._new_steps: list[int] = []
@@ -135,14 +144,17 @@ class Course:
             self.first_step = stretch.steps[0]
         self.last_step = stretch.steps[-1]
         self.records += len(stretch)
+        if not self.scaled:
+            columns = [stretch.columns[name] for name in SCALERS if name in stretch.columns]
+            self.scaled = any(value is not None for column in columns for value in column)
 
     @property
     def due(self) -> bool:
         """The baselines are to be renewed before the next record."""
         return self.records % BLOCK == 0
 
-    def renew(self) -> None:
-        """Computes what detectors compare with."""
+    def renew(self) -> bool:
+        """Computes what detectors compare with; True when the outline has a new block."""
         self.logged |= self._new_logged
         self.evaluations = self._new_evaluations
         self.logged.update(
@@ -152,22 +164,25 @@ class Course:
         )
         if self._new_lrs:
             self.lr_peak = max(self.lr_peak, *self._new_lrs)
+        grown = False
         if self._new_losses:
-            self.outline.add(block_of(self._new_steps, self._new_losses, self._new_gns, self._new_lrs))
+            grown = self.outline.add(block_of(self._new_steps, self._new_losses, self._new_gns, self._new_lrs))
         self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
         self.count, self.best = self._seen, self._least
         if self._start:
             self.origin = sorted(self._start)[len(self._start) // 2]
         values = self._calm(self.losses, self.loss_steps)
         if len(values) >= ARMED:
+            if self.level is None or self.records % (KIND_EVERY * BLOCK) == 0:
+                declared = self.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
+                self.smooth = declared or autocorrelation(list(map(sub, values[1:], values))) > SMOOTHED
             self.level = level_of(values)
-            declared = self.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
-            self.smooth = declared or autocorrelation([b - a for a, b in zip(values, values[1:])]) > SMOOTHED  # noqa: B905
             self._signs = self._signs + 1 if min(values) < 0.0 < max(values) else 0
             self.mixed = self._signs >= 2
-        logs = [math.log(value) for value in self._calm(self.gns, self.gn_steps) if value > 0.0]
-        if len(logs) >= ARMED:
-            self.log_gn = level_of(logs)
+        gns = self._calm(self.gns, self.gn_steps)
+        if len(gns) >= ARMED and min(gns) > 0.0:
+            self.log_gn = log_level_of(gns)
+        return grown
 
     def _calm(self, values: deque[float], steps: deque[int]) -> list[float]:
         """The recent values outside the excursions."""

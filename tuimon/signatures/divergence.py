@@ -42,10 +42,10 @@ class Excursions(Detector):
 
     def __init__(self) -> None:
         self._open: Excursion | None = None
-        self._left: tuple[int, float, float | None] | None = None
+        self._left: tuple[int, float, float] | None = None
+        self._gn: float | None = None
         self._run = 0
         self._previous = 0.0
-        self._first = 0.0
         self._findings: deque[Finding] = deque(maxlen=KEPT)
         self._spikes: deque[int] = deque(maxlen=2 * CLUSTER)
         self._spike_count = 0
@@ -55,36 +55,41 @@ class Excursions(Detector):
     def update(self, stretch: Stretch) -> None:
         """Exits at once where the loss stays within 3 sigma."""
         loss, level = stretch.loss, stretch.course.level
-        if not loss.values:
-            return
-        if self._open is None and (level is None or loss.high <= level.middle + NEAR * level.sigma):
-            self._run, self._left = 0, None
-            self._previous = loss.values[-1]
+        if self._open is None and (not loss.values or level is None or loss.high <= level.middle + NEAR * level.sigma):
+            if loss.values:
+                self._run, self._left = 0, None
+                self._previous = loss.values[-1]
+            if stretch.gn.values:
+                self._gn = stretch.gn.values[-1]
             return
         if self._first_step is None:
             self._first_step = stretch.course.first_step
-        gns = dict(zip(stretch.gn.steps, stretch.gn.values, strict=True))
-        for step, value in zip(loss.steps, loss.values, strict=True):
+        for i, (step, (loss_here, gn)) in enumerate(stretch.rows("loss", "grad_norm")):
+            if gn is not None:
+                self._gn = gn
+                if self._open is not None:
+                    self._open.take_gn(gn)
+            if loss_here is None:
+                continue
             if self._open is not None:
-                if self._open.take(step, value, gns.get(step)):
+                if self._open.take(step, loss_here):
                     self._close(step, stretch.course)
             elif level is not None:
-                self._watch(step, value, gns.get(step), level, stretch)
-            self._previous = value
+                recent = stretch.index + i < stretch.course.quiet_until
+                self._watch(step, loss_here, level, stretch.course, recent)
+            self._previous = loss_here
 
-    def _watch(self, step: int, value: float, gn: float | None, level: Level, stretch: Stretch) -> None:
-        z, course = level.z(value), stretch.course
+    def _watch(self, step: int, value: float, level: Level, course: Course, recent: bool) -> None:
+        z = level.z(value)
         if z <= NEAR:
             self._run, self._left = 0, None
             return
         if self._left is None:
-            self._left = (step, self._previous, gn)
-            self._first = value
+            self._left = (step, self._previous, value)
         self._run = self._run + 1 if z > FAR else 0
         if self._run < 2 or course.silent or course.smooth:
             return
-        onset, before, first_gn = self._left
-        recent = stretch.index < course.quiet_until
+        onset, before, first = self._left
         self._open = Excursion(
             onset,
             before,
@@ -93,14 +98,15 @@ class Excursions(Detector):
             course.origin,
             course.progress,
             course.lr_before if recent else None,
-            stretch.lr.values[-1] if stretch.lr.values else course.lr,
+            course.lr,
             scheduled=recent and not course.lr_unknown,
             second=step,
         )
         course.exclude(onset, None)
-        if onset != step:
-            self._open.take(onset, self._first, first_gn)
-        self._open.take(step, value, gn)
+        self._open.take(onset, first)
+        self._open.take(step, value)
+        if self._gn is not None:
+            self._open.take_gn(self._gn)
 
     def _close(self, step: int, course: Course) -> None:
         if self._open is None:

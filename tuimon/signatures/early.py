@@ -59,24 +59,23 @@ class DivergesFromStart(Detector):
         self._detected: int | None = None
         self._over = False
         self._rises: deque[float] = deque(maxlen=RUN + 1)
-        self._gns: list[float] = []
+        self._gns: tuple[float, float] | None = None
         self._lr: float | None = None
         self._best = math.inf
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once after the start, and when the run has learned."""
-        if self._over or not stretch.loss.values:
+        if self._over:
             return
-        course = stretch.course
-        if stretch.gn.values:
-            self._gns = [*self._gns[:3], stretch.gn.high]
-        if stretch.lr.values:
-            self._lr = stretch.lr.values[-1]
-        for step, value in zip(stretch.loss.steps, stretch.loss.values, strict=True):
-            self._row(step, value)
-            if self._over:
-                return
-        self._over = course.silent and self._detected is None
+        self._over = stretch.course.silent and self._detected is None
+        for step, (loss, gn, lr) in stretch.rows("loss", "grad_norm", "lr"):
+            self._lr = lr if self._lr is None else self._lr
+            if gn is not None:
+                self._gns = (self._gns[0], max(self._gns[1], gn)) if self._gns else (gn, gn)
+            if loss is not None:
+                self._row(step, loss)
+                if self._over:
+                    return
 
     def _row(self, step: int, value: float) -> None:
         if self._first is None:
@@ -93,8 +92,8 @@ class DivergesFromStart(Detector):
             self._onset = step
         if value > self._peak:
             self._peak, self._peak_step = value, step
-        if self._best < (1 - WORSE) * first or self._count > 4 * LATE and self._detected is None:
-            self._over = True  # it has learned: from here on there is a level to leave
+        if self._best < (1 - WORSE) * first or (self._count > 4 * LATE and self._detected is None):
+            self._over, self._detected = True, None  # it has learned: from here on there is a level to leave
             return
         if self._grows(first):
             self._detected = step if self._detected is None else self._detected
@@ -128,8 +127,8 @@ class DivergesFromStart(Detector):
             return ()
         onset = self._onset if self._onset is not None else self._first[0]
         why = f"loss {short(self._first[1])} -> {short(self._peak)} at {self._peak_step}, from the start"
-        if len(self._gns) > 1:
-            why += f", grad_norm {short(self._gns[0])} -> {short(self._gns[-1])}"
+        if self._gns is not None:
+            why += f", grad_norm {short(self._gns[0])} -> {short(self._gns[1])}"
         why += f", lr {short(self._lr)}" if self._lr is not None else ""
         return (Finding("lr-too-high", "divergence", "failure", onset, self._detected, True, why),)
 

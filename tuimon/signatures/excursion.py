@@ -74,15 +74,18 @@ class Excursion:
         """How far above its level the loss got at first, in units of loss."""
         return median(self.start) - self.level.middle if self.start else 0.0
 
-    def take(self, step: int, loss: float, gn: float | None) -> bool:
-        """Takes in a record; True when the loss is back at its level."""
+    def take_gn(self, gn: float) -> None:
+        """Takes in a gradient norm."""
+        if len(self.gns) < SETTLED:
+            self.gns.append(gn)
+            self.peak_gn = max(self.peak_gn, gn)
+
+    def take(self, step: int, loss: float) -> bool:
+        """Takes in a loss; True when it is back at its level."""
         self.length += 1
         self.recent.append(loss)
         if len(self.start) < 5:
             self.start.append(loss)
-        if gn is not None and len(self.gns) < SETTLED:
-            self.gns.append(gn)
-            self.peak_gn = max(self.peak_gn, gn)
         if loss > self.peak:
             self.peak, self.peak_step = loss, step
         z = self.level.z(loss)

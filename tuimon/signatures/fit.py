@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 
@@ -61,16 +62,11 @@ class Overfitting(Detector):
         if not stretch.val.values:
             self._train.extend(stretch.loss.values)
             return
-        losses = iter(zip(stretch.loss.steps, stretch.loss.values, strict=True))
-        upcoming = next(losses, None)
-        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
-            while upcoming is not None and upcoming[0] <= step:
-                self._train.append(upcoming[1])
-                upcoming = next(losses, None)
-            self._evaluate(step, value, stretch.course)
-        while upcoming is not None:
-            self._train.append(upcoming[1])
-            upcoming = next(losses, None)
+        for step, loss, value in stretch.evaluated():
+            if loss is not None:
+                self._train.append(loss)
+            if value is not None:
+                self._evaluate(step, value, stretch.course)
 
     def _evaluate(self, step: int, value: float, course: Course) -> None:
         if self._last is not None and self._last_step == step:
@@ -134,7 +130,7 @@ class MemorisingNoise(Detector):
         self._run = 0
         self._last = 0.0
         self._learned = False
-        self._low = 0.0
+        self._low = math.inf
         self._detected: int | None = None
         self._evidence = ""
 
@@ -143,13 +139,14 @@ class MemorisingNoise(Detector):
         count = classes(stretch.course)
         if count is None or self._learned or stretch.course.silent:
             return
+        if not stretch.val.values:
+            self._low = stretch.loss.values[-1] if stretch.loss.values else self._low
+            return
         uniform = uniform_loss(count)
-        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
-            losses = [loss for at, loss in zip(stretch.loss.steps, stretch.loss.values, strict=True) if at <= step]
-            if losses:
-                self._low = losses[-1]
-            elif stretch.course.losses:
-                self._low = stretch.course.losses[-1]
+        for step, loss, value in stretch.evaluated():
+            self._low = loss if loss is not None else self._low
+            if value is None:
+                continue
             if self._first is None:
                 self._first = step
             if value < uniform - RISEN:

@@ -30,6 +30,7 @@ class ExplodingGradient(Detector):
         self._run = 0
         self._near = 0
         self._calm = True
+        self._loss = -math.inf
         self._first = 0
         self._before = self._previous = 0.0
         self._peak = 0.0
@@ -39,22 +40,23 @@ class ExplodingGradient(Detector):
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once where the gradient stays within 3 sigma."""
-        gn, level = stretch.gn, stretch.course.log_gn
-        if not gn.values:
+        gn, course = stretch.gn, stretch.course
+        level = course.log_gn if self._open is None else self._level
+        ordinary = level is None or gn.high <= math.exp(min(level.middle + NEAR * level.sigma, 700.0))
+        if not gn.values or (self._open is None and ordinary):
+            self._run = 0 if gn.values else self._run
+            self._previous = gn.values[-1] if gn.values else self._previous
+            self._loss = stretch.loss.values[-1] if stretch.loss.values else self._loss
             return
-        level = level if self._open is None else self._level
-        if level is None or (self._open is None and gn.high <= math.exp(min(level.middle + NEAR * level.sigma, 700.0))):
-            self._run = 0
-            self._previous = gn.values[-1]
+        if level is None:
             return
-        loss = stretch.course.level
-        ceiling = math.inf if loss is None else loss.middle + CALM * loss.sigma
-        losses = dict(zip(stretch.loss.steps, stretch.loss.values, strict=True))
-        quiet = stretch.index < stretch.course.quiet_until
-        for step, value in zip(gn.steps, gn.values, strict=True):
-            self._calm = losses.get(step, -math.inf) <= ceiling
-            self._row(step, value, level, quiet)
-            self._previous = value
+        ceiling = math.inf if course.level is None else course.level.middle + CALM * course.level.sigma
+        for i, (step, (loss, value)) in enumerate(stretch.rows("loss", "grad_norm")):
+            self._loss = loss if loss is not None else self._loss
+            if value is not None:
+                self._calm = self._loss <= ceiling
+                self._row(step, value, level, stretch.index + i < course.quiet_until)
+                self._previous = value
 
     def _row(self, step: int, value: float, level: Level, quiet: bool) -> None:
         z = level.z(math.log(value)) if value > 0.0 else -math.inf
@@ -179,39 +181,42 @@ class ZeroGradient(Detector):
         self._since = 0
         self._detected = 0
         self._ever = False
-        self._started = False
+        self._loss: float | None = None
         self._first: list[float] = []
         self._recent: list[float] = []
-        self._loss_at = 0.0
         self._findings: list[Finding] = []
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once while every gradient norm is positive."""
         gn = stretch.gn
-        if not gn.values:
+        if not gn.values or gn.low > 0.0:
+            self._loss = stretch.loss.values[-1] if stretch.loss.values else self._loss
+            if gn.values:
+                self._ever = True
+                self._close(gn.steps[0])
             return
-        if gn.low > 0.0:
-            self._ever = True
-            self._close(gn.steps[0])
-            return
-        losses = dict(zip(stretch.loss.steps, stretch.loss.values, strict=True))
-        for step, value in zip(gn.steps, gn.values, strict=True):
+        for step, (loss, value) in stretch.rows("loss", "grad_norm"):
+            self._loss = loss if loss is not None else self._loss
+            if value is None:
+                continue
             if value != 0.0:
                 self._ever = True
                 self._close(step)
                 continue
-            self._run += 1
-            if self._run == 1:
-                self._since = step
-                self._first, self._recent = [], []
-            if self._run == ZEROS:
-                self._detected = step
-            loss = losses.get(step)
-            if loss is not None:
-                self._recent.append(loss)
-                if len(self._first) < FALLING:
-                    self._first.append(loss)
-                del self._recent[:-FALLING]
+            self._zero(step)
+
+    def _zero(self, step: int) -> None:
+        self._run += 1
+        if self._run == 1:
+            self._since = step
+            self._first, self._recent = [], []
+        if self._run == ZEROS:
+            self._detected = step
+        if self._loss is not None:
+            self._recent.append(self._loss)
+            if len(self._first) < FALLING:
+                self._first.append(self._loss)
+            del self._recent[:-FALLING]
 
     def _close(self, step: int) -> None:
         if self._run >= ZEROS and len(self._findings) < KEPT:

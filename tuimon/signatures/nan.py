@@ -100,7 +100,7 @@ class NonFinite(Detector):
         self._current: _Step | None = None
         self._closed: list[Finding] = []
         self._origin: Mark | None = None
-        self._logs_gn = self._logs_loss = self._scaled = False
+        self._logs_gn = self._logs_loss = False
         self._calm = 0
 
     def update(self, stretch: Stretch) -> None:
@@ -110,7 +110,6 @@ class NonFinite(Detector):
             self._logs_gn = self._logs_gn or bool(stretch.gn.values)
             self._stay_calm(stretch)
             return
-        self._scaled = self._scaled or "loss_scale" in stretch.columns or "skipped" in stretch.columns
         for i in range(len(stretch)):
             self._row(stretch, i)
 
@@ -149,7 +148,7 @@ class NonFinite(Detector):
             earlier = [(step, value) for step, value in zip(steps, values, strict=True) if step < current.step]
             if earlier:
                 parts.append(f"{name} {short(earlier[-1][1])} at {earlier[-1][0]}")
-        scaled = self._scaled or "16" in str(course.meta.get("precision", "")).replace("bf16", "")
+        scaled = course.scaled or "16" in str(course.meta.get("precision", "")).replace("bf16", "")
         growth = growth_before(course, current.step)
         return _Break(current, self._calm, ", ".join(parts), growth, self._logs_loss, scaled)
 

@@ -40,9 +40,10 @@ class Resumed(Detector):
                 self._begin(stretch.steps[0], stretch.course.last_step)
         if self._after is None:
             return
-        self._after.extend(stretch.loss.values[: SETTLING - len(self._after)])
+        wanted = SETTLING - len(self._after)
+        self._after.extend(stretch.loss.values[:wanted])
         if len(self._after) == SETTLING:
-            self._settle(stretch.steps[-1])
+            self._settle(stretch.loss.steps[wanted - 1])
 
     def _begin(self, step: int, last: int) -> None:
         if self._after is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import mul
 from typing import NamedTuple
 
 from tuimon.stats import median
@@ -44,14 +44,15 @@ class Block(NamedTuple):
 def block_of(steps: Sequence[int], losses: Sequence[float], gns: Sequence[float], lrs: Sequence[float]) -> Block:
     """The block of some records; `losses` is not empty and parallel to `steps`."""
     count = len(losses)
-    mean = math.fsum(losses) / count
-    spread = math.sqrt(math.fsum([(loss - mean) ** 2 for loss in losses]) / max(count - 1, 1))
+    mean = sum(losses) / count
+    away = [loss - mean for loss in losses]
+    spread = math.sqrt(sum(map(mul, away, away)) / max(count - 1, 1))
     stride = (steps[-1] - steps[0]) / (count - 1) if count > 1 else 1.0
     budget = travel = None
     if lrs:
-        travel = stride * math.fsum(lrs) * count / len(lrs)
+        travel = stride * sum(lrs) * count / len(lrs)
         if len(gns) == len(lrs):
-            budget = stride * math.fsum([lr * gn * gn for lr, gn in zip(lrs, gns, strict=True)])
+            budget = stride * sum(map(mul, lrs, map(mul, gns, gns)))
     return Block(
         steps[0], steps[-1], count, mean, spread, min(losses), max(losses),
         median(gns) if gns else None, lrs[-1] if lrs else None, budget, travel,
@@ -85,17 +86,18 @@ class Outline:
         self._part: Block | None = None
         self._parts = 0
 
-    def add(self, block: Block) -> None:
-        """Takes in the records since the last renewal."""
+    def add(self, block: Block) -> bool:
+        """Takes in the records since the last renewal; True when that completed a block."""
         self._part = block if self._part is None else joined(self._part, block)
         self._parts += 1
         if self._parts < self.width:
-            return
+            return False
         self.blocks.append(self._part)
         self._part, self._parts = None, 0
         if len(self.blocks) == BLOCKS:
             self.blocks = [joined(*self.blocks[i : i + 2]) for i in range(0, BLOCKS, 2)]
             self.width *= 2
+        return True
 
     def back_to(self, step: int) -> None:
         """Forgets what a rewind to `step` has overtaken."""

@@ -38,6 +38,7 @@ class HalfPrecisionRange(Detector):
     def __init__(self) -> None:
         self._scale: float | None = None
         self._halvings: deque[tuple[int, int]] = deque(maxlen=HALVINGS)
+        self._scaled = False
         self._skips = 0
         self._first_skip = 0
         self._last_total: float | None = None
@@ -50,15 +51,17 @@ class HalfPrecisionRange(Detector):
         scales = next((stretch.columns[name] for name in SCALES if name in stretch.columns), None)
         skips = next((stretch.columns[name] for name in SKIPS if name in stretch.columns), None)
         half = "16" in str(stretch.course.meta.get("precision", "")).replace("bf16", "")
-        if scales is None and skips is None and (not half or stretch.finite):
-            self._skips = 0
+        if scales is None and skips is None and (stretch.finite or not (half or self._scaled)):
+            self._skips = 0 if stretch.gn.values else self._skips
             return
         gns = stretch.columns.get("grad_norm")
         for i, step in enumerate(stretch.steps):
             record = stretch.index + i
             if scales is not None and (scale := scales[i]) is not None:
                 self._take_scale(record, step, scale)
-            self._take_skip(record, step, None if skips is None else skips[i], None if gns is None else gns[i])
+            skipped, gn = (None if column is None else column[i] for column in (skips, gns))
+            self._scaled = self._scaled or skipped is not None or self._scale is not None
+            self._take_skip(record, step, skipped, gn if half or self._scaled else None)
 
     def _take_scale(self, record: int, step: int, scale: float) -> None:
         before, self._scale = self._scale, scale

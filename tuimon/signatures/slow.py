@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from itertools import repeat
+from operator import lt, mul, sub
 
 from tuimon.record import Mark
 from tuimon.signatures.course import LR_RISE, Course
@@ -94,6 +96,9 @@ FLIPPING = -0.6
 SPAN = 9
 """Points of the running mean that the loss is compared with, so that a falling or bending loss does not count."""
 
+TURNS = 45
+"""Turning points of a window, of 62, below which it is not looked at closer: white noise has 41, alternation 62."""
+
 WINDOWS = 2
 """Windows in a row that must alternate."""
 
@@ -129,16 +134,18 @@ class Oscillation(Detector):
             del self._steps[:FLIPS]
 
     def _judge(self, window: Sequence[float], steps: Sequence[int], course: Course) -> None:
+        changes = list(map(sub, window[1:], window))
+        turns = sum(map(lt, map(mul, changes[1:], changes), repeat(0.0)))
+        if turns < TURNS:
+            self._calm(steps[0])
+            return
         half = SPAN // 2
         rest = [window[i] - math.fsum(window[i - half : i + half + 1]) / SPAN for i in range(half, FLIPS - half)]
         correlation = autocorrelation(rest)
         size = math.sqrt(math.fsum([value * value for value in rest]) / len(rest))
         mean = math.fsum(window) / FLIPS
         if correlation >= FLIPPING or size < JITTER * abs(mean) or course.silent or course.smooth:
-            self._agreeing = 0
-            if self._found is not None:
-                self._closed.append(self._ended(self._found, steps[0]))
-                self._found = None
+            self._calm(steps[0])
             return
         if self._agreeing == 0:
             self._onset = steps[0]
@@ -147,6 +154,13 @@ class Oscillation(Detector):
             why = f"loss {short(min(window))} to {short(max(window))} from step to step since {self._onset}"
             why += f", lag-1 autocorrelation {correlation:.2f}"
             self._found = Finding("oscillation", "oscillation", "warning", self._onset, steps[-1], True, why)
+
+    def _calm(self, step: int) -> None:
+        """The loss does not alternate in the window that begins at `step`."""
+        self._agreeing = 0
+        if self._found is not None:
+            self._closed.append(self._ended(self._found, step))
+            self._found = None
 
     def _ended(self, finding: Finding, step: int) -> Finding:
         return Finding(

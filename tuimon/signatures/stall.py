@@ -33,6 +33,8 @@ class Pace:
     def update(self, steps: Sequence[int], times: Sequence[float | None]) -> None:
         """Takes in records in order."""
         recent = [(s, t) for s, t in zip(steps[-GAPS - 1 :], times[-GAPS - 1 :], strict=True) if t is not None]
+        if len(recent) <= GAPS < len(steps):
+            recent = [(s, t) for s, t in zip(steps, times, strict=True) if t is not None]
         if recent:
             self._steps.extend(step for step, _ in recent)
             self._times.extend(time for _, time in recent)

@@ -42,10 +42,6 @@ class FrozenWeights(Detector):
         self._last = 0
         self._detected: int | None = None
         self._longest = 0
-        self._different = 0
-        self._losses_between = 0
-        self._dense = True
-        self._falls = False
         self._first_losses: list[float] = []
         self._last_losses: list[float] = []
         self._gn: float | None = None
@@ -53,22 +49,28 @@ class FrozenWeights(Detector):
     def update(self, stretch: Stretch) -> None:
         """Exits early on stretches without an evaluation."""
         if stretch.gn.values:
-            self._gn = stretch.gn.high
-        if stretch.loss.values and self._equal:
-            self._losses(stretch.loss.values)
-        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
-            if step == self._last and self._equal:
-                continue
-            if value == self._value:
-                self._equal += 1
-                if self._detected is None and self._equal >= self._needed(value):
-                    self._detected = step
-            else:
-                if self._value is not None:
-                    self._longest = max(self._longest, self._equal)
-                self._value, self._equal, self._since, self._detected = value, 1, step, None
-                self._first_losses, self._last_losses = [], []
-            self._last = step
+            self._gn = stretch.gn.values[-1]
+        if not stretch.val.values:
+            if stretch.loss.values and self._equal:
+                self._losses(stretch.loss.values)
+            return
+        for step, loss, value in stretch.evaluated():
+            if loss is not None and self._equal:
+                self._losses((loss,))
+            if value is not None and not (step == self._last and self._equal):
+                self._evaluate(step, value)
+
+    def _evaluate(self, step: int, value: float) -> None:
+        if value == self._value:
+            self._equal += 1
+            if self._detected is None and self._equal >= self._needed(value):
+                self._detected = step
+        else:
+            if self._value is not None:
+                self._longest = max(self._longest, self._equal)
+            self._value, self._equal, self._since, self._detected = value, 1, step, None
+            self._first_losses, self._last_losses = [], []
+        self._last = step
 
     def _losses(self, values: Sequence[float]) -> None:
         if len(self._first_losses) < 32:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuimon.record import Mark
@@ -61,6 +63,20 @@ class Stretch:
     def __len__(self) -> int:
         return len(self.steps)
 
+    def rows(self, *roles: str) -> Iterator[tuple[int, tuple[float | None, ...]]]:
+        """Step and finite values of the `roles` of every record, in the order of the log; None where there is none."""
+        columns = [
+            [value if value is not None and isfinite(value) else None for value in self.columns[role]]
+            if role in self.columns
+            else repeat(None, len(self.steps))
+            for role in roles
+        ]
+        return zip(self.steps, zip(*columns, strict=True), strict=True)
+
+    def evaluated(self) -> Iterator[tuple[int, float | None, float | None]]:
+        """Step, finite loss and finite validation loss of every record."""
+        return ((step, loss, value) for step, (loss, value) in self.rows("loss", "val_loss"))
+
 
 class Detector:
     """Sees the run stretch by stretch and says what it recognises.
@@ -73,7 +89,7 @@ class Detector:
         """Takes in the next records."""
 
     def renewed(self, course: Course) -> None:
-        """The course has just renewed its baselines and its outline."""
+        """The outline of the course has a new block: the place for what shows only over hundreds of records."""
 
     def mark(self, mark: Mark, course: Course) -> None:
         """Takes in a header, a note, or a restart of the file, which stood before the next stretch."""

@@ -1,0 +1,108 @@
+"""The fold: what the Monitor says does not depend on how the run was read, and holds for every kind of log."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.monitor import Monitor, Snapshot
+from tuimon.record import Batch, Mark
+
+Row = tuple[int, float | None, dict[str, float | None]]
+NAN, INF = math.nan, math.inf
+
+
+def calm(count: int, seed: int = 0, start: int = 0) -> list[Row]:
+    """A run that learns: exponential fall with noise, all four roles, an evaluation every 25 steps."""
+    rng = random.Random(seed)
+    rows: list[Row] = []
+    for step in range(start, start + count):
+        loss = 0.4 + 2.0 * math.exp(-step / 150) + rng.gauss(0, 0.05)
+        metrics: dict[str, float | None] = {"loss": loss, "grad_norm": math.exp(rng.gauss(0, 0.2)), "lr": 1e-3}
+        if step % 25 == 0:
+            metrics["val_loss"] = 0.45 + 2.0 * math.exp(-step / 150) + rng.gauss(0, 0.01)
+        rows.append((step, 1000.0 + step * 0.5, metrics))
+    return rows
+
+
+def seen(rows: Sequence[Row], marks: Sequence[Mark] = ()) -> Snapshot:
+    return Monitor().feed(Batch.from_rows(rows, marks=tuple(marks)))
+
+
+def lit(snapshot: Snapshot) -> list[tuple[str, str, int]]:
+    return [(f.signature, f.severity, f.onset_step) for f in snapshot.findings if f.severity != "note"]
+
+
+def split_feed(batch: Batch, cuts: Sequence[int]) -> Snapshot:
+    if not len(batch):
+        return Monitor().feed(batch)
+    monitor, edges = Monitor(), sorted({0, *cuts, len(batch)})
+    snapshot = monitor.snapshot
+    for low, high in zip(edges, edges[1:], strict=False):
+        snapshot = monitor.feed(batch.slice(low, high))
+    return snapshot
+
+
+def told(snapshot: Snapshot) -> list[str]:
+    """All that a Snapshot says, comparable where NaN is not."""
+    said = {name: getattr(snapshot, name) for name in Snapshot.__slots__}
+    return [f"{name}={sorted(value.items()) if name == 'series' else value!r}" for name, value in said.items()]
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.floats(0.1, 3.0),
+    st.sampled_from([NAN, INF, -INF, 0.0, 1e30, 1e-30, -1.0, 0.693147, 2.302585]),
+)
+
+
+@st.composite
+def wild_batches(draw: st.DrawFn) -> Batch:
+    """Runs with everything in them: rewinds, repeated steps, gaps, non-finite values, marks; calm parts to arm on."""
+    rows: list[Row] = []
+    step = draw(st.integers(0, 3))
+    marks = []
+    for part in range(draw(st.integers(1, 5))):
+        kind = draw(st.sampled_from(("calm", "wild", "climb", "flat", "zero", "back", "header", "note", "twice")))
+        if kind in ("header", "note"):
+            fields = {"run": "a", "meta": {"num_classes": 10, "optimizer": "sgd"}} if kind == "header" else {"note": "nan_origin", "module": "m"}
+            marks.append(Mark(len(rows), kind, fields))
+        elif kind == "back":
+            step = max(0, step - draw(st.integers(1, 80)))
+        elif kind == "wild":
+            for _ in range(draw(st.integers(1, 40))):
+                step += draw(st.sampled_from((0, 1, 1, 1, 1, 7, -1)))
+                metrics = {name: draw(VALUES) for name in ("loss", "val_loss", "grad_norm", "lr", "loss_scale")}
+                rows.append((step, None, metrics))
+        else:
+            count = draw(st.integers(20, 120))
+            for i, (at, time, metrics) in enumerate(calm(count, seed=part, start=step + 1)):
+                if kind == "climb" and i > count // 2:
+                    metrics = metrics | {"loss": 3.0 * 1.3 ** (i - count // 2), "grad_norm": 1.3 ** (i - count // 2)}
+                if kind == "flat":
+                    metrics = metrics | {"loss": 2.3026, "val_loss": 2.5}
+                if kind == "zero":
+                    metrics = metrics | {"grad_norm": 0.0}
+                rows.append((at, time, metrics))
+                if kind == "twice":
+                    rows.append((at, time, dict(metrics)))
+            step += count
+    return Batch.from_rows(rows, marks=tuple(marks))
+
+
+@given(wild_batches(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_no_result_depends_on_where_reads_ended(batch: Batch, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(batch)), max_size=6))
+    assert told(split_feed(batch, cuts)) == told(Monitor().feed(batch))
+
+
+@given(wild_batches())
+@settings(max_examples=30, deadline=None)
+def test_record_by_record_is_the_same_as_all_at_once(batch: Batch) -> None:
+    assert told(split_feed(batch, range(1, len(batch)))) == told(Monitor().feed(batch))
