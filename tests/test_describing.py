@@ -25,7 +25,9 @@ def test_format_records_interval_and_roles_are_said() -> None:
 
 
 def test_one_record_is_one_record() -> None:
-    assert said({"step": [5], "loss": [2.0], "val_loss": [2.5]}, 1) == "CSV, 1 record; loss <- loss, val_loss <- val_loss"
+    assert (
+        said({"step": [5], "loss": [2.0], "val_loss": [2.5]}, 1) == "CSV, 1 record; loss <- loss, val_loss <- val_loss"
+    )
 
 
 def test_a_log_without_a_loss_says_what_is_there() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 
 import pytest
 import samples
@@ -33,7 +34,9 @@ def test_pictures_and_vectors_are_no_scalars() -> None:
     assert event(b"\x10\x01" + samples.sized(5, samples.sized(1, samples.sized(1, b"v") + vector))).scalars == []
 
 
-@pytest.mark.parametrize(("kind", "content"), [(2, struct.pack("<d", 4)), (9, struct.pack("<q", 4)), (3, struct.pack("<i", 4))])
+@pytest.mark.parametrize(
+    ("kind", "content"), [(2, struct.pack("<d", 4)), (9, struct.pack("<q", 4)), (3, struct.pack("<i", 4))]
+)
 def test_doubles_and_integers_are_scalars_too(kind: int, content: bytes) -> None:
     tensor = samples.sized(8, b"\x08" + bytes((kind,)) + samples.sized(4, content))
     assert event(samples.sized(5, samples.sized(1, samples.sized(1, b"x") + tensor))).scalars == [("x", 4.0)]
@@ -64,10 +67,11 @@ def test_a_damaged_event_reads_the_same_both_ways_or_is_refused(tail: bytes, pla
     reader.read(whole)
     damaged = bytearray(whole + tail)
     damaged[place % len(damaged)] ^= 1 << bit
-    outcomes = []
-    for read in (reader.read, event):
-        try:
-            outcomes.append(repr(read(bytes(damaged))))
-        except ValueError:
-            outcomes.append("refused")
-    assert outcomes[0] == outcomes[1]
+    assert outcome(reader.read, bytes(damaged)) == outcome(event, bytes(damaged))
+
+
+def outcome(read: Callable[[bytes], Event], record: bytes) -> str:
+    try:
+        return repr(read(record))
+    except ValueError:
+        return "refused"

@@ -52,7 +52,11 @@ def test_what_stands_for_nothing_is_missing(tmp_path: Path, word: str) -> None:
 
 
 def test_a_bad_line_is_counted_with_its_number_and_the_others_are_read(tmp_path: Path) -> None:
-    path = samples.write(tmp_path, "log.jsonl", b'{"step": 1, "loss": 2}\n\nWARNING: hot\n{"step": 2, "lo{"step": 3}\n{"step": 4, "loss": 1}\n')
+    path = samples.write(
+        tmp_path,
+        "log.jsonl",
+        b'{"step": 1, "loss": 2}\n\nWARNING: hot\n{"step": 2, "lo{"step": 3}\n{"step": 4, "loss": 1}\n',
+    )
     batch = JsonLines(Tail(path)).read()
     assert list(batch.steps) == [1, 4]
     assert [line.number for line in batch.bad_lines] == [3, 4]

@@ -82,7 +82,9 @@ def test_json_with_bare_nan_is_read_as_python_would(value: dict[str, object]) ->
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(line: bytes) -> None:
+    said = ""
     try:
-        assert isinstance(records(b"{" + line), list)
+        records(b"{" + line)
     except ValueError as error:
-        assert str(error).isprintable()
+        said = str(error)
+    assert said.isprintable()

@@ -19,17 +19,25 @@ from tuimon.sources.names import (
     words,
 )
 
-LOSSES = """loss train_loss train/loss lm_loss total_loss train_loss_step train_loss_epoch Loss xent nll_loss trl Loss/train
-metrics/loss loss_metrics/global_avg_loss trainLoss epoch_loss batch_loss running_loss train/total_loss loss/total
-train/box_loss actor/pg_loss train/value_loss mse cross_entropy""".split()
-VALIDATIONS = """val_loss val eval_loss test_loss val/loss tel validation_loss eval/loss valid_loss dev_loss Loss/val valLoss
-val/box_loss validation/epoch_loss validation_metrics/loss loss/test""".split()
-GRAD_NORMS = """grad_norm norm grad_norm_square gnorm total_grad_norm train/grad_norm GradNorm gradient_norm actor/grad_norm
-grad_norm/total gradients/norm grad_2.0_norm_total optim/total_grad_norm""".split()
+LOSSES = """
+    loss train_loss train/loss lm_loss total_loss train_loss_step train_loss_epoch Loss xent nll_loss trl
+    Loss/train metrics/loss loss_metrics/global_avg_loss trainLoss epoch_loss batch_loss running_loss
+    train/total_loss loss/total train/box_loss actor/pg_loss train/value_loss mse cross_entropy
+""".split()
+VALIDATIONS = """
+    val_loss val eval_loss test_loss val/loss tel validation_loss eval/loss valid_loss dev_loss Loss/val valLoss
+    val/box_loss validation/epoch_loss validation_metrics/loss loss/test
+""".split()
+GRAD_NORMS = """
+    grad_norm norm grad_norm_square gnorm total_grad_norm train/grad_norm GradNorm gradient_norm actor/grad_norm
+    grad_norm/total gradients/norm grad_2.0_norm_total optim/total_grad_norm
+""".split()
 RATES = "lr learning_rate train_lr lr/pg0 rate x/lr0 lr-AdamW train/learning_rate LearningRate lr-Adam/pg1 lr_0".split()
-NONE = """loss_scale loss_weight best_val_loss valid_best_loss grad/norm_gamma grad_norm/layer.0.weight norm/avg_shift_k
-max_loss loss__MIN num_loss_terms accuracy val_accuracy eval_runtime lr_decay max_grad_norm min_lr train/reward perplexity
-epoch step time mfu loss_std""".split()
+NONE = """
+    loss_scale loss_weight best_val_loss valid_best_loss grad/norm_gamma grad_norm/layer.0.weight
+    norm/avg_shift_k max_loss loss__MIN num_loss_terms accuracy val_accuracy eval_runtime lr_decay max_grad_norm
+    min_lr train/reward perplexity epoch step time mfu loss_std
+""".split()
 
 
 @pytest.mark.parametrize(

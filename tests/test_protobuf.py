@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 
 import pytest
@@ -31,7 +32,9 @@ def test_the_fields_come_in_order_and_the_last_of_a_kind_counts() -> None:
     assert double(3) is None and single(None) is None and signed(b"x") == 0
 
 
-@pytest.mark.parametrize("message", [b"\x08", b"\x12\x05ab", b"\x0b", b"\x80" * 12, b"\x0d\x01", b"\x08" + b"\xff" * 11])
+@pytest.mark.parametrize(
+    "message", [b"\x08", b"\x12\x05ab", b"\x0b", b"\x80" * 12, b"\x0d\x01", b"\x08" + b"\xff" * 11]
+)
 def test_what_is_no_message_raises(message: bytes) -> None:
     with pytest.raises(ValueError, match=r"cut off|ten bytes|unknown kind"):
         list(fields(message))
@@ -39,7 +42,5 @@ def test_what_is_no_message_raises(message: bytes) -> None:
 
 @given(st.binary(max_size=100))
 def test_any_bytes_are_read_or_refused(message: bytes) -> None:
-    try:
-        list(fields(message))
-    except ValueError as error:
-        assert str(error)
+    with contextlib.suppress(ValueError):
+        assert all(number >= 0 for number, _, _ in fields(message))

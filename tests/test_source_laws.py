@@ -98,7 +98,9 @@ def mutate(content: bytes, chance: random.Random) -> bytes:
         elif kind == 3:
             text[b:b] = text[a : min(b, a + 200)]
         else:
-            text[a:a] = chance.choice([b"\0", b"\xff\xfe", b"NaN", b"{", b'"', b"\n", b"\r", b"1e999", b"\x1b[2J", b","])
+            text[a:a] = chance.choice(
+                [b"\0", b"\xff\xfe", b"NaN", b"{", b'"', b"\n", b"\r", b"1e999", b"\x1b[2J", b","]
+            )
     return bytes(text)
 
 
@@ -106,19 +108,20 @@ def survive(path: Path, content: bytes, key: str) -> None:
     """Reads a damaged file both ways: as what it was, and as what it looks like."""
     path.write_bytes(content)
     for forced in (key, None):
+        said, batches = "", []
         try:
             source = open_source(path, format=forced)
             batches = samples.read_all(source, 4096)
-            assert source.describe().isprintable()
+            said = source.describe()
+            source.close()
         except SourceError as error:
-            assert str(error).isprintable()
-            continue
+            said = str(error)
+        assert said.isprintable()
         for batch in batches:
             assert all(len(column) == len(batch) for column in batch.columns.values())
             assert all(type(step) is int for step in batch.steps)
             assert all(name.isprintable() for name in batch.columns)
             assert all(line.reason.isprintable() for line in batch.bad_lines)
-        source.close()
 
 
 def fuzz(folder: Path, kind: str, count: int, seed: int) -> None:
@@ -147,7 +150,9 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "deep.jsonl": lambda: b'{"step": 1, "loss": 2}\n{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}\n",
     "deep objects.jsonl": lambda: b'{"step": 1, "loss": 2}\n' + b'{"a":' * 200_000 + b"1" + b"}" * 200_000 + b"\n",
     "wide.jsonl": lambda: b'{"step": 1, "loss": 2, ' + b", ".join(b'"m%d": 1' % i for i in range(10_000)) + b"}\n",
-    "wide.csv": lambda: b"step,loss," + b",".join(b"m%d" % i for i in range(10_000)) + b"\n1,2" + b",1" * 10_000 + b"\n",
+    "wide.csv": lambda: (
+        b"step,loss," + b",".join(b"m%d" % i for i in range(10_000)) + b"\n1,2" + b",1" * 10_000 + b"\n"
+    ),
     "long line.jsonl": lambda: b'{"step": 1, "loss": 2}\n{"a": "' + b"x" * 5_000_000 + b'"}\n',
     "huge numbers.jsonl": lambda: b'{"step": 1, "loss": 2}\n{"step": ' + b"9" * 5000 + b', "loss": 1e99999}\n',
     "repeated keys.jsonl": lambda: b'{"step": 1, "loss": 9, "loss": 2}\n',

@@ -83,7 +83,9 @@ def test_finish_gives_the_last_line_without_its_newline(tmp_path: Path) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(st.sampled_from([b"a", b"bb", b"\n", b"\r", b"\r\n", b"\0", b"\xc3\xa9", b"c" * 40, b"d" * 21]), max_size=40),
+    st.lists(
+        st.sampled_from([b"a", b"bb", b"\n", b"\r", b"\r\n", b"\0", b"\xc3\xa9", b"c" * 40, b"d" * 21]), max_size=40
+    ),
     st.lists(st.integers(0, 400), max_size=8),
     st.integers(1, 64),
 )

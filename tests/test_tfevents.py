@@ -80,8 +80,12 @@ def test_a_file_that_a_restart_opens_goes_on_the_same_run(tmp_path: Path) -> Non
     path = samples.write(tmp_path, NAME, samples.tfevents(ROWS))
     source = open_source(path)
     samples.read_all(source)
-    samples.write(tmp_path, "events.out.tfevents.1760000900.box.8.0", samples.tfevents([{"step": 5, "train/loss": 4.0}]))
-    samples.write(tmp_path, "events.out.tfevents.1750000000.box.6.0", samples.tfevents([{"step": 1, "train/loss": 9.0}]))
+    samples.write(
+        tmp_path, "events.out.tfevents.1760000900.box.8.0", samples.tfevents([{"step": 5, "train/loss": 4.0}])
+    )
+    samples.write(
+        tmp_path, "events.out.tfevents.1750000000.box.6.0", samples.tfevents([{"step": 1, "train/loss": 9.0}])
+    )
     assert samples.column(samples.read_all(source), "loss") == [(5, 4.0)]
     assert source.describe().startswith("TensorBoard events (2 files), 17 records")
 

@@ -39,7 +39,9 @@ def test_a_trainer_state_is_read_with_roles_and_described(tmp_path: Path) -> Non
 
 
 def test_a_loss_of_zero_with_a_gradient_of_nan_is_left_as_it_is(tmp_path: Path) -> None:
-    text = b'{"log_history": [{"loss": 0.0, "grad_norm": NaN, "step": 5}, {"loss": 0.0, "grad_norm": "nan", "step": 10}]}'
+    text = (
+        b'{"log_history": [{"loss": 0.0, "grad_norm": NaN, "step": 5}, {"loss": 0.0, "grad_norm": "nan", "step": 10}]}'
+    )
     batches = now(open_source(samples.write(tmp_path, "trainer_state.json", text)))
     assert samples.column(batches, "loss") == [(5, 0.0), (10, 0.0)]
     assert repr(samples.column(batches, "grad_norm")) == "[(5, nan), (10, nan)]"
@@ -128,7 +130,9 @@ def test_a_long_history_comes_in_pieces(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b'{\n "model_type": "bert"\n}\n', b'{\n "tags": {"a": []}\n}\n'])
 def test_a_configuration_is_no_log_and_the_message_says_what_it_holds(tmp_path: Path, text: bytes) -> None:
     path = samples.write(tmp_path, "config.json", text)
-    with pytest.raises(SourceError, match=r"config\.json is JSON, but no log: no log_history and no numbers; its keys are"):
+    with pytest.raises(
+        SourceError, match=r"config\.json is JSON, but no log: no log_history and no numbers; its keys are"
+    ):
         open_source(path)
 
 

@@ -28,11 +28,16 @@ class Source(Protocol):
     """
 
     @property
-    def format(self) -> str: ...
+    def format(self) -> str:
+        """Short name of the format, empty while unknown."""
+
     @property
-    def roles(self) -> Mapping[str, str]: ...
+    def roles(self) -> Mapping[str, str]:
+        """Role -> name in the file."""
+
     @property
-    def ended(self) -> bool: ...
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
 
     def read(self, limit: int = CHUNK) -> Batch:
         """The records that were completed since the last read, from at most about `limit` bytes.

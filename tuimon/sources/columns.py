@@ -1,7 +1,7 @@
 """From columns under the log's own names to a Batch: roles, steps, times, and bounds on what is kept.
 
-Every source ends here, so that roles and steps are found by the same rules whatever the format. The result is a fold over
-the records: it does not depend on where reads end.
+Every source ends here, so that roles and steps are found by the same rules whatever the format. The result is a fold
+over the records: it does not depend on where reads end.
 """
 
 from __future__ import annotations
@@ -212,10 +212,11 @@ class Columns:
             self.counts[name] = self.counts.get(name, 0) + present
             out = self._known[name] or name
             if out == "grad_norm" and names.is_squared(name):
-                column = _roots(column)
+                result[out] = _roots(column)
             elif int in set(map(type, column)):
-                column = [None if value is None else float(value) for value in column]
-            result[out] = column
+                result[out] = [None if value is None else float(value) for value in column]
+            else:
+                result[out] = column
         return result
 
     @property
@@ -269,7 +270,8 @@ def unix_time(value: float | None) -> float | None:
 
 
 def _unix_times(column: Column) -> Column:
-    if None not in column and _EARLIEST < min(column) and max(column) < _LATEST:  # type: ignore[type-var,operator]
+    known = cast("Sequence[float]", column)
+    if None not in column and min(known) > _EARLIEST and max(known) < _LATEST:
         return column
     return [unix_time(value) for value in column]
 

@@ -149,5 +149,3 @@ def _decimal_point(cell: str) -> str:
     """`cell` with a decimal point where it has a decimal comma."""
     whole, comma, part = cell.strip().partition(",")
     return f"{whole}.{part}" if comma and part.isdigit() and whole.lstrip("+-").isdigit() else cell
-
-

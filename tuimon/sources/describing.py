@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tuimon.record import ROLES
 from tuimon.sources.columns import Columns
 from tuimon.sources.names import MOST_METRICS, clean
 
@@ -31,7 +30,7 @@ def _roles(columns: Columns) -> list[str]:
     parts = [", ".join(found)] if found else []
     if not {"loss", "val_loss"} & set(columns.roles) and columns.records:
         parts.append(f"no loss among {listed(columns)}")
-    elif "val_loss" not in columns.roles:
+    elif "val_loss" not in columns.roles and columns.records:
         parts.append("no validation")
     other = len(columns.candidates.get("loss", ())) - 1
     if other > 0 and columns.roles.get("loss") in columns.candidates["loss"]:
@@ -48,8 +47,3 @@ def listed(columns: Columns) -> str:
         return "the metrics: there are none"
     rest = len(names) - _MOST_LISTED
     return ", ".join(names[:_MOST_LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
-
-
-def in_order(roles: dict[str, str]) -> dict[str, str]:
-    """Roles in the order in which they are always shown."""
-    return {role: roles[role] for role in ROLES if role in roles}

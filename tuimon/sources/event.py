@@ -117,7 +117,9 @@ class Reader:
                     shift += 7
             tag = self._tags.get(record[at:-4])
             if tag is not None:
-                return Event(step, _DOUBLE.unpack_from(record, 1)[0], [(tag, _FLOAT.unpack_from(record, len(record) - 4)[0])])
+                return Event(
+                    step, _DOUBLE.unpack_from(record, 1)[0], [(tag, _FLOAT.unpack_from(record, len(record) - 4)[0])]
+                )
             found = event(record)
             if len(found.scalars) == 1 and _is_usual(record[at:]) and len(self._tags) < _MOST_TAGS:
                 self._tags[record[at:-4]] = found.scalars[0][0]

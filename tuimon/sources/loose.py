@@ -1,4 +1,4 @@
-"""Lines that mean a JSON object but are not quite one: bare NaN, Python's quotes, trailing commas, two glued together."""
+"""Lines that mean a JSON object but are not quite one: bare NaN, Python's quotes, trailing commas, two on one line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tuimon.plain import plain_text
 
 _BARE = re.compile(rb"([:\[,]\s*)([+-]?(?:NaN|nan|NAN|Infinity|infinity|Inf|inf))(?=\s*[,}\]])")
 
-# What is different in a Python dict: quotes, words, calls around a number, a comma before the end. Double-quoted strings
-# are matched so that nothing in them is.
+# What is different in a Python dict: quotes, words, calls around a number, a comma before the end. Double-quoted
+# strings are matched so that nothing in them is.
 _PIECE = re.compile(
     rb"""(?P<double>"(?:[^"\\]|\\.)*")
     |'(?P<single>(?:[^'\\]|\\.)*)'
@@ -77,5 +77,5 @@ def _as_json(piece: re.Match[bytes]) -> bytes:
 
 def _object(value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise ValueError("not a JSON object")
+        raise ValueError("not a JSON object")  # noqa: TRY004 a line has no type to be wrong about
     return value

@@ -1,8 +1,8 @@
 """What metrics are called: which name in a log plays which role.
 
-Knowledge is in the tables. A name is taken apart into words ("train/loss_ce" is train, loss, ce), words that say where or
-how it was measured are set aside, and what is left is looked up. The lower the rank, the surer the match; 0 is the name
-that the role itself has.
+Knowledge is in the tables. A name is taken apart into words ("train/loss_ce" is train, loss, ce), words that say where
+or how it was measured are set aside, and what is left is looked up. The lower the rank, the surer the match; 0 is the
+name that the role itself has.
 """
 
 from __future__ import annotations
@@ -34,13 +34,75 @@ _VAL = {"val": 0, "valid": 0, "validation": 0, "vld": 0, "eval": 1, "evaluation"
 
 # Words that say where a number was logged and not what it is.
 _FILLERS = frozenset(
-    ["metrics", "metric", "scalars", "scalar", "stats", "stat", "log", "logs", "history", "trainer", "global", "model", "monitor", "perf", "performance", "avg", "average", "mean", "running", "batch", "iter", "iteration", "reduced", "current", "raw"]
+    [
+        "metrics",
+        "metric",
+        "scalars",
+        "scalar",
+        "stats",
+        "stat",
+        "log",
+        "logs",
+        "history",
+        "trainer",
+        "global",
+        "model",
+        "monitor",
+        "perf",
+        "performance",
+        "avg",
+        "average",
+        "mean",
+        "running",
+        "batch",
+        "iter",
+        "iteration",
+        "reduced",
+        "current",
+        "raw",
+    ]
 )
 _PER = frozenset(("step", "epoch"))
 
 # With one of these a name is about the loss, the gradient or the rate, but is not it.
 _NOT = frozenset(
-    ["scale", "scaler", "scaling", "weight", "weights", "coef", "coeff", "coefficient", "factor", "lambda", "min", "max", "std", "var", "variance", "best", "time", "count", "num", "number", "vs", "ratio", "decay", "threshold", "clip", "param", "params", "target", "delta", "ema", "change", "patience", "warmup", "nan", "skipped"]
+    [
+        "scale",
+        "scaler",
+        "scaling",
+        "weight",
+        "weights",
+        "coef",
+        "coeff",
+        "coefficient",
+        "factor",
+        "lambda",
+        "min",
+        "max",
+        "std",
+        "var",
+        "variance",
+        "best",
+        "time",
+        "count",
+        "num",
+        "number",
+        "vs",
+        "ratio",
+        "decay",
+        "threshold",
+        "clip",
+        "param",
+        "params",
+        "target",
+        "delta",
+        "ema",
+        "change",
+        "patience",
+        "warmup",
+        "nan",
+        "skipped",
+    ]
 )
 
 _LOSS = (
@@ -56,8 +118,8 @@ _GRAD_NORM = (
     "grad norm", "gradient norm", "gradients norm", "gradnorm", "gnorm", "g norm", "norm grad", "norm grads",
     "total grad norm", "grad norm total", "grad total norm", "total gradient norm", "gradient norm total", "grads norm",
     "grad 2 norm total", "grad 2 0 norm total", "grad norm before clip", "grad norm preclip", "grad norm pre clip",
-    "grad norm unclipped", "unclipped grad norm", "l2 grad norm", "grad l2 norm", "grad norm l2", "grad l2", "grad norm 0",
-    "grad norm 1", "grad norm square", "grad norm squared", "grad norm sq", "squared grad norm", "grad norm 2", "norm",
+    "grad norm unclipped", "unclipped grad norm", "l2 grad norm", "grad l2 norm", "grad norm l2", "grad l2",
+    "grad norm 0", "grad norm 1", "grad norm square", "grad norm squared", "grad norm sq", "squared grad norm", "grad norm 2", "norm",
     "grad",
 )  # fmt: skip
 
@@ -112,16 +174,13 @@ def match(name: str) -> Match | None:
     core = _core(parts)
     if not core or any(word in _NOT for word in core):
         return None
-    for role, find in (("lr", _rank_lr), ("grad_norm", _rank_grad_norm), ("loss", _rank_loss)):
-        rank = find(core)
-        if rank is not None:
-            break
-    else:
+    ranks = ((role, find(core)) for role, find in _RANKED)
+    role, rank = next(((role, rank) for role, rank in ranks if rank is not None), ("", None))
+    if rank is None or (phase is not None and role != "loss"):
         return None
-    bare = len(core) == len(parts)
     if phase is not None:
-        return Match("val_loss", 10 * rank + phase + 1) if role == "loss" else None
-    return Match(role, 10 * rank + (1 if bare else 3))
+        return Match("val_loss", 10 * rank + phase + 1)
+    return Match(role, 10 * rank + (1 if len(core) == len(parts) else 3))
 
 
 def _core(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -160,6 +219,9 @@ def _rank_grad_norm(core: tuple[str, ...]) -> int | None:
     if known is not None:
         return known
     return 40 + len(core) if core[-2:] in (("grad", "norm"), ("gradient", "norm")) else None
+
+
+_RANKED = (("lr", _rank_lr), ("grad_norm", _rank_grad_norm), ("loss", _rank_loss))
 
 
 def is_squared(name: str) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from tuimon.plain import plain_text
 from tuimon.record import ROLES, Batch
 from tuimon.sources.base import CHUNK, Source, SourceError
-from tuimon.sources.sniff import HEAD, Format, Head, by_key, is_json, make, read_head, sniff
 from tuimon.sources.pipe import Pipe
+from tuimon.sources.sniff import HEAD, Format, Head, by_key, is_json, make, read_head, sniff
 from tuimon.sources.tail import Tail
 
 

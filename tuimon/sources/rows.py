@@ -42,7 +42,7 @@ def in_columns(rows: Iterable[Row], found: Columns | None = None) -> dict[str, l
 
 
 class RowSource(Generic[Item]):
-    """A source of whole rows (mappings, or what a subclass makes columns of). A subclass fills `waiting` in `look`, which `read` calls first.
+    """A source of whole rows: mappings, or what a subclass makes columns of. It fills `waiting` in `look`.
 
     Attributes:
         waiting: rows that are not handed out yet.

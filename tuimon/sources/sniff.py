@@ -92,7 +92,7 @@ def is_tuimon(head: Head) -> bool:
 
 
 def is_jsonl(head: Head) -> bool:
-    """Mostly lines that are JSON objects, each whole on its line. Python's dicts are those of a console, if not named so."""
+    """Mostly lines that are JSON objects; Python's dicts only in a file named so, else they are a console's."""
     lines = head.lines
     # A torn last line says nothing, unless it is all there is.
     whole = lines[:-1] if len(lines) > 1 and not head.text.endswith((b"\n", b"\r")) else lines
@@ -174,7 +174,9 @@ def _header(head: Head, mark: bytes) -> list[bytes]:
     """The cells of the first line, with their quotes."""
     outside = re.escape(mark) + rb'(?=(?:[^"]*"[^"]*")*[^"]*$)'
     line = head.lines[0][:65536]
-    return [cell.strip() for cell in (re.split(outside, line) if b'"' in line and len(line) < 8192 else line.split(mark))]
+    return [
+        cell.strip() for cell in (re.split(outside, line) if b'"' in line and len(line) < 8192 else line.split(mark))
+    ]
 
 
 def names_metrics(head: Head) -> bool:
@@ -213,8 +215,10 @@ FORMATS = (
     Format("csv", "CSV", is_csv, _SOURCES + "csv:Table"),
     Format("text", "text log", is_text, _SOURCES + "text:TextLog"),
 )
-"""Every format, the most telling first. The class of a "lines" entry takes (lines, *, head, roles, step); that of a "path"
-entry takes (path, *, roles, step)."""
+"""Every format, the most telling first.
+
+The class of a "lines" entry takes (lines, *, head, roles, step); that of a "path" entry takes (path, *, roles, step).
+"""
 
 # First bytes of files that are not logs -> what they are and what to do.
 _FOREIGN = (

@@ -28,9 +28,9 @@ _GAPS = 2000
 class Steps:
     """Gives every record its step: a fold over the columns, whose result does not depend on where reads end.
 
-    In this order: a column that counts steps (a record without it belongs to the step before); a column of whole epochs;
-    the number of the record, from 0, which goes back where a fractional epoch does. A step column that turns up later
-    takes over from there. A counter that starts again in every epoch is continued across epochs.
+    In this order: a column that counts steps (a record without it belongs to the step before); a column of whole
+    epochs; the number of the record, from 0, which goes back where a fractional epoch does. A step column that turns up
+    later takes over from there. A counter that starts again in every epoch is continued across epochs.
 
     Args:
         forced: name of the step column, when the user said so.
@@ -74,16 +74,14 @@ class Steps:
         usable = all(value == int(value) for value in whole) and measured <= 1.5 * len(set(whole))
         self.name, self.kind = (self.epoch, "epoch") if usable else (None, "record")
 
-    def assign(
-        self, columns: Mapping[str, Column], count: int, measured: Ask
-    ) -> list[int | None]:
+    def assign(self, columns: Mapping[str, Column], count: int, measured: Ask) -> list[int | None]:
         """The step of each record; None for what is no record.
 
         Args:
             columns: name -> value per record.
             count: number of records.
-            measured: asked only where it matters, whether each record holds what this log is about, and so counts even without a step; what comes
-                before the first step without being measured is configuration.
+            measured: asked only where it matters, whether each record holds what this log is about, and so counts even
+                without a step; what comes before the first step without being measured is configuration.
         """
         if not self.kind and count:
             self._decide(columns, count)
@@ -232,9 +230,10 @@ def whole(value: float | None) -> int | None:
 
 def _wholes(column: Column) -> list[int | None]:
     """`whole` of each value; at once where all are usual numbers."""
-    if column and None not in column and -_LARGEST < min(column) and max(column) < _LARGEST:  # type: ignore[type-var,operator]
+    known = cast("Sequence[float]", column)
+    if column and None not in column and min(known) > -_LARGEST and max(known) < _LARGEST:
         try:
-            return list(map(int, column))  # type: ignore[arg-type]
+            return list(map(int, known))
         except (ValueError, OverflowError):
             # A NaN hides from min and max.
             pass

@@ -1,7 +1,8 @@
 """Whole lines of a file that somebody is still writing.
 
-`Tail` and `Pipe` (in `pipe.py`) hand out the same thing, a `Chunk` of whole lines, and are the one place that knows about torn lines,
-line ends, overlong lines and files that were cut short or replaced. What the lines mean is the business of the sources.
+`Tail` and `Pipe` (in `pipe.py`) hand out the same thing, a `Chunk` of whole lines, and are the one place that knows
+about torn lines, line ends, overlong lines and files that were cut short or replaced. What the lines mean is the
+business of the sources.
 """
 
 from __future__ import annotations

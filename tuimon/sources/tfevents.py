@@ -51,7 +51,7 @@ class EventFile:
         self._damaged_at = -1
 
     def read(self, limit: int, events: list[Event], bad: list[BadLine]) -> bool:
-        """Appends the events of about `limit` bytes to `events`; whether the file is not the one it was. Raises OSError."""
+        """Appends the events of about `limit` bytes to `events`; whether the file was replaced. Raises OSError."""
         with open(self.path, "rb") as file:
             self.size = os.fstat(file.fileno()).st_size
             if self.size < self.offset or os.pread(file.fileno(), len(self._head), 0) != self._head:

@@ -1,7 +1,7 @@
 """The framing of TensorBoard event files: length, checksum, bytes, checksum.
 
-Format: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details. The checksum is CRC-32C, rotated
-and shifted ("masked").
+Format: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details. The checksum is CRC-32C,
+rotated and shifted ("masked").
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def wrong(records: Sequence[bytes], checksums: Sequence[int]) -> set[int]:
 def crc32c_each(records: Sequence[bytes], length: int) -> Sequence[int]:
     """CRC-32C of records of one length: byte by byte, but of all records at once, 5 ns a byte.
 
-    The state of all records is four strings, one for each byte of a CRC; a table look-up is `bytes.translate`, and xor is
-    that of long integers.
+    The state of all records is four strings, one for each byte of a CRC; a table look-up is `bytes.translate`, and xor
+    is that of long integers.
     """
     count = len(records)
     if count < _FEW:

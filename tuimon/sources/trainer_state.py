@@ -82,7 +82,9 @@ class JsonFile(RowSource[Row]):
             if signature == self._signature:
                 return
             if facts.st_size > LARGEST:
-                raise SourceError(f"{plain_text(name)} is a JSON document of over {LARGEST >> 20} MB: too large to be held")
+                raise SourceError(
+                    f"{plain_text(name)} is a JSON document of over {LARGEST >> 20} MB: too large to be held"
+                )
             text = file.read(LARGEST)
         self._signature = signature
         document = _decoded(text)

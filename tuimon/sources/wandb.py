@@ -50,41 +50,40 @@ class Log:
 
     def records(self, block: bytes, bad: list[BadLine]) -> Iterator[bytes]:
         """The records that end in `block`, the bytes from `offset` on."""
-        at = 0
-        if self.offset == 0:
-            at = _HEADER
         start = self.offset
-        while True:
-            left = _BLOCK - (start + at) % _BLOCK
-            if left < _FRAGMENT.size and at + left <= len(block):
-                at += left
-                continue
-            if at + _FRAGMENT.size > len(block):
-                break
-            checksum, size, kind = _FRAGMENT.unpack_from(block, at)
-            if kind == 0 and size == 0:
-                break
-            end = at + _FRAGMENT.size + size
-            if not _FULL <= kind <= _LAST or size > left - _FRAGMENT.size:
-                # LevelDB's own way out: what is left of the block is lost, the next one begins with a fragment.
-                self._lose(bad, start + at, "damaged")
-                if at + left > len(block):
-                    break
-                at += left
-                continue
-            if end > len(block):
-                break
-            body = block[at + _FRAGMENT.size : end]
-            at = end
+        at = 0 if start else _HEADER
+        while (fragment := self._fragment(block, start, at, bad)) is not None:
+            kind, body, at = fragment
             self.offset = start + at
-            if zlib.crc32(body, zlib.crc32(bytes((kind,)))) != checksum:
-                self._lose(bad, self.offset, "wrong checksum")
-                continue
-            whole = self._join(kind, body)
+            whole = self._join(kind, body) if kind else None
             if whole is not None:
                 self.count += 1
                 yield whole
         self.offset = start + at
+
+    def _fragment(self, block: bytes, start: int, at: int, bad: list[BadLine]) -> tuple[int, bytes, int] | None:
+        """Kind (0: to be stepped over), bytes and end of the fragment at `at`; None if it is not all there."""
+        left = _BLOCK - (start + at) % _BLOCK
+        stepped_over = (0, b"", at + left) if at + left <= len(block) else None
+        if left < _FRAGMENT.size:
+            return stepped_over
+        if at + _FRAGMENT.size > len(block):
+            return None
+        checksum, size, kind = _FRAGMENT.unpack_from(block, at)
+        if kind == 0 and size == 0:
+            return None
+        if not _FULL <= kind <= _LAST or size > left - _FRAGMENT.size:
+            # LevelDB's own way out: what is left of the block is lost, the next one begins with a fragment.
+            self._lose(bad, start + at, "damaged")
+            return stepped_over
+        body = block[at + _FRAGMENT.size : at + _FRAGMENT.size + size]
+        end = at + _FRAGMENT.size + size
+        if end > len(block):
+            return None
+        if zlib.crc32(body, zlib.crc32(bytes((kind,)))) != checksum:
+            self._lose(bad, start + at, "wrong checksum")
+            return 0, b"", end
+        return kind, body, end
 
     def _lose(self, bad: list[BadLine], place: int, reason: str) -> None:
         self._part = None
