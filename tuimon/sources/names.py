@@ -119,8 +119,8 @@ _GRAD_NORM = (
     "total grad norm", "grad norm total", "grad total norm", "total gradient norm", "gradient norm total", "grads norm",
     "grad 2 norm total", "grad 2 0 norm total", "grad norm before clip", "grad norm preclip", "grad norm pre clip",
     "grad norm unclipped", "unclipped grad norm", "l2 grad norm", "grad l2 norm", "grad norm l2", "grad l2",
-    "grad norm 0", "grad norm 1", "grad norm square", "grad norm squared", "grad norm sq", "squared grad norm", "grad norm 2", "norm",
-    "grad",
+    "grad norm 0", "grad norm 1", "grad norm square", "grad norm squared", "grad norm sq", "squared grad norm",
+    "grad norm 2", "norm", "grad",
 )  # fmt: skip
 
 _TABLES: dict[str, dict[str, int]] = {
