@@ -486,6 +486,8 @@ def test_no_layout_goes_back_in_steps(name: str) -> None:
         ),
         # 7: a counter that starts again in each epoch
         ("Epoch 1 batch 1 loss 2.50\nEpoch 1 batch 2 loss 2.25\nEpoch 2 batch 1 loss 2.125\n", "loss", [(1, 2.5), (2, 2.25), (4, 2.125)]),
+        # 7: what a setup counts is not the run's step
+        ("Step 1/3: loading\nStep 2/3: building\nStep 3/3: compiling\nEpoch 1 loss 2.50\nEpoch 2 loss 2.25\n", "loss", [(1, 2.5), (2, 2.25)]),
         # 8: eight ranks print the same step
         ("step: 4 loss: 7.625\n" * 8 + "step: 5 loss: 7.125\n" * 8, "loss", [(4, 7.625), (5, 7.125)]),
         # 9: several counters: the one of the whole run

@@ -91,7 +91,7 @@ def _bare(text: str, first: bool) -> str:
         return two if is_step(two) else last
     if last.lower() in w.STOP or w.FILE.search(last):
         return ""
-    for count in range(min(4, len(parts)), 0, -1):
+    for count in range(min(4, len(parts)) if w.BARE.search(last) else 0, 0, -1):
         name = " ".join(parts[-count:])
         found = match(name)
         if found is not None and (count == 1 or found.rank < 400):

@@ -52,6 +52,7 @@ class Reader:
         self._count = 0
         self._since = 0
         self._parts: deque[tuple[Plan, Sequence[str]]] = deque(maxlen=MOST_WAITING)
+        self._shown: tuple[int, list[float | None]] = (-1, [])
         self._told: tuple[int | None, int] = (None, -1)
         self._waiting: list[tuple[Plan, Sequence[str]]] = []
 
@@ -81,7 +82,7 @@ class Reader:
             self.rows.append((step, known.names, [float(numbers[i]) for i in known.indexes]))
         except ValueError:
             return False
-        position.now, position.counted = step, True
+        position.take(step)
         self._val = known.val
         self._count += 1
         self._since = 0
@@ -194,6 +195,10 @@ class Reader:
         cells = values(numbers, known.indexes)
         if known.absent is not None and numbers[known.absent] == "0":
             names, cells = (*names, "lm loss"), [*cells, float("nan")]
+        if known.bar == "tqdm" and self._shown == (step, cells):
+            # A bar is drawn again when nothing but the clock has changed.
+            return
+        self._shown = (step, cells)
         self._put(step, names, cells)
         if not self.family:
             self.family = known.family
@@ -287,7 +292,7 @@ class Reader:
 
     def _notice(self, line: str) -> None:
         """A sentence that says that the loss is not finite."""
-        if len(line) > 1000 or not re.search("nan|inf|finite", line, re.IGNORECASE):
+        if len(line) > 1000 or w.NOT_FINITE.search(line) is None:
             return
         if not w.NOTICE_CONTEXT.search(line) or not any(pattern.search(line) for pattern in w.NOTICES):
             return

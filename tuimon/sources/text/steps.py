@@ -28,12 +28,13 @@ class Position:
 
     Attributes:
         now: step of the latest record, or of the latest line that named one; None before.
-        counted: whether records had steps of their own, so that epochs are no steps.
+        counted: whether lines counted steps, so that records without a step or an epoch belong to the step before.
     """
 
     def __init__(self) -> None:
         self.now: int | None = None
         self.counted = False
+        self._recorded = False
         self.bar: tuple[int, int] | None = None
         self._used: tuple[int, int] | None = None
         self._epoch: int | None = None
@@ -45,6 +46,11 @@ class Position:
         self._number = -1
         self._numbered: int | None = None
         self._trained = False
+
+    def take(self, step: int) -> None:
+        """A record has this step by its own word: epochs are no steps in this log."""
+        self.now = step
+        self.counted = self._recorded = True
 
     @property
     def here(self) -> int | None:
@@ -87,7 +93,8 @@ class Position:
         step: int | None = None
         if plan.step is not None and not (plan.val and plan.local):
             step = self._own(plan, numbers)
-            self.counted = self.counted or step is not None
+            if step is not None:
+                self.take(step)
         elif plan.epoch is not None:
             step = self._by_epoch(numbers[plan.epoch], validation)
         if step is None:
@@ -130,7 +137,7 @@ class Position:
         fractional = "." in text
         if not fractional:
             self._enter(text)
-        if self.counted:
+        if self._recorded:
             return self.now
         if not fractional:
             return self._epoch
@@ -150,7 +157,7 @@ class Position:
         """The step of a record that names none: the bar's, the current one, the epoch, or its own number."""
         if validation and self.now is not None and (self.counted or self._trained):
             return self.now
-        if self.bar is not None and not self.counted:
+        if self.bar is not None and not self._recorded:
             self._used = self.bar
             return self.bar[0]
         if self.counted and self.now is not None:
@@ -167,7 +174,7 @@ class Position:
         """The step of a record at the end of an epoch, for trainers that count in nothing else."""
         if plan.epoch is not None:
             self._enter(numbers[plan.epoch])
-        if self._epoch is None or self.counted:
+        if self._epoch is None or self._recorded:
             return self.of_table(None, None)
         self.now = self._epoch
         return self._epoch
@@ -183,14 +190,14 @@ class Position:
         plan, numbers = min(counting, key=lambda row: (not row[0].whole, _rank(row[0].counter)))
         step = self._own(plan, numbers)
         if step is not None:
-            self.now, self.counted = step, True
+            self.take(step)
         return step
 
     def of_table(self, step: int | None, epoch: int | None) -> int:
         """The step of a row of a table with columns."""
         if step is not None:
-            self.counted = True
-        elif epoch is not None and not self.counted:
+            self.take(step)
+        elif epoch is not None and not self._recorded:
             step = epoch
         elif self.counted and self.now is not None:
             step = self.now

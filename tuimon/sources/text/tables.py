@@ -44,7 +44,7 @@ class Tables:
             return
         self.open = False
         self._header = line
-        names = _cells(line)
+        names = _cells(line) if "  " in line or "|" in line or "\t" in line else []
         if len(names) >= 3 and "=" not in line and ":" not in line:
             self._start(names)
 

@@ -54,6 +54,9 @@ TIMES = frozenset((
 ))  # fmt: skip
 """A name that ends in one of these says how long or how big, not how well."""
 
+BARE = re.compile(r"loss|norm|grad|lr|rate|xent|nll|val|tel|trl|mse|cost|entropy|eval", re.IGNORECASE)
+"""Last words of the names that are known even without a ":" or "=" behind them."""
+
 FILE = re.compile(
     r"\.(?:py|cpp|cc|cu|c|h|hpp|java|scala|go|rs|js|ts|lua|h5|hdf5|pt|pth|ckpt|bin|txt|log|json|yaml|yml)$",
     re.IGNORECASE,
@@ -75,6 +78,7 @@ NOTICES = (
 )
 """Sentences that say that the loss is not finite, where no record does."""
 
+NOT_FINITE = re.compile(r"nan|inf|finite|invalid", re.IGNORECASE)
 NOTICE_CONTEXT = re.compile(r"error|exception|diverge|terminat|abort|stopp|invalid|raise|fatal|warning", re.IGNORECASE)
 
 # The loss of a darknet line has no name: "1012: 4.1, 4.3 avg loss, 0.001 rate, 1.9 seconds, 6072 images".
