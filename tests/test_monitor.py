@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,7 +69,11 @@ def wild_batches(draw: st.DrawFn) -> Batch:
     for part in range(draw(st.integers(1, 5))):
         kind = draw(st.sampled_from(("calm", "wild", "climb", "flat", "zero", "back", "header", "note", "twice")))
         if kind in ("header", "note"):
-            fields = {"run": "a", "meta": {"num_classes": 10, "optimizer": "sgd"}} if kind == "header" else {"note": "nan_origin", "module": "m"}
+            fields = (
+                {"run": "a", "meta": {"num_classes": 10, "optimizer": "sgd"}}
+                if kind == "header"
+                else {"note": "nan_origin", "module": "m"}
+            )
             marks.append(Mark(len(rows), kind, fields))
         elif kind == "back":
             step = max(0, step - draw(st.integers(1, 80)))

@@ -11,7 +11,7 @@ from tuimon.record import ROLES, Batch, Mark
 from tuimon.signatures import detectors
 from tuimon.signatures.course import BLOCK, LR_RISE, Course
 from tuimon.signatures.stall import Pace
-from tuimon.signatures.stretch import NO_POINTS, Detector, Points, Stretch
+from tuimon.signatures.stretch import Detector, Points, Stretch
 
 REWINDS_KEPT = 10_000
 """Rewinds that are kept: a log whose steps jump about must not exhaust memory."""
@@ -70,8 +70,9 @@ class Fold:
         backs: set[int] = set()
         forward = (self._step is None or steps[0] > self._step) and all(map(lt, steps, steps[1:]))
         if not forward:
-            columns = {name: list(column) for name, column in columns.items()}
-            backs = self._merge(steps, columns)
+            merged = {name: list(column) for name, column in columns.items()}
+            backs = self._merge(steps, merged)
+            columns = merged
         self._resumes = False
         self._walk(steps, times, columns, backs)
         if forward:
@@ -139,9 +140,7 @@ class Fold:
             detector.rewind(step, self.course)
         self.course.restart(step)
 
-    def _show(
-        self, start: int, end: int, steps: Sequence[int], times: Sequence[float | None], columns: Columns
-    ) -> int:
+    def _show(self, start: int, end: int, steps: Sequence[int], times: Sequence[float | None], columns: Columns) -> int:
         """Shows records from `start`, at most up to `end`; returns where the next stretch begins."""
         course = self.course
         part = {name: column[start:end] for name, column in columns.items()}

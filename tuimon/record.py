@@ -113,7 +113,7 @@ class Batch:
         return len(self.steps)
 
     def slice(self, start: int, stop: int) -> Batch:
-        """Records `start` to `stop` with the marks that stand before them (a mark at the very end goes with the last)."""
+        """Records `start` to `stop` with the marks that stand before them (one at the very end goes with the last)."""
         last = stop >= len(self)
         return Batch(
             self.steps[start:stop],

@@ -113,7 +113,8 @@ def slope(values: Sequence[float]) -> tuple[float, float]:
     rest = math.fsum([(value - mean - gradient * (i - centre)) ** 2 for i, value in enumerate(values)])
     error = math.sqrt(max(rest, 0.0) / (count - 2) / sxx)
     if error <= FLOAT32_GRAIN * abs(mean) / count:
-        return gradient, 0.0 if abs(gradient) * count <= FLOAT32_GRAIN * abs(mean) else math.copysign(math.inf, gradient)
+        flat = abs(gradient) * count <= FLOAT32_GRAIN * abs(mean)
+        return gradient, 0.0 if flat else math.copysign(math.inf, gradient)
     return gradient, gradient / error
 
 
@@ -124,10 +125,10 @@ def autocorrelation(values: Sequence[float]) -> float:
         return 0.0
     mean = sum(values) / count
     parts = [value - mean for value in values]
-    spread = sum(map(mul, parts, parts))
+    spread: float = sum(map(mul, parts, parts))
     if spread <= 0.0 or spread <= (FLOAT32_GRAIN * mean) ** 2 * count:
         return 0.0
-    return sum(map(mul, parts, islice(parts, 1, None))) / spread
+    return float(sum(map(mul, parts, islice(parts, 1, None)))) / spread
 
 
 def mann_kendall(values: Sequence[float]) -> float:

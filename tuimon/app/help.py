@@ -26,9 +26,7 @@ def help_lines(width: int, height: int) -> list[Line]:
     title: Line = (Span(" tuimon", "strong"), Span("  keys; any key closes this", "dim"))
     lines: list[Line] = [title, ()]
     texts = [(key.cap, key.text) for key in KEYS]
-    legend = (
-        "click: cursor, row or place of the strip    wheel: zoom",
-    )
+    legend = ("click: cursor, row or place of the strip    wheel: zoom",)
     if len(texts) + 4 <= height or width < 2 * 40:
         lines.extend(_entry(cap, text, width) for cap, text in texts)
     else:

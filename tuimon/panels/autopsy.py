@@ -107,9 +107,14 @@ def story(found: Records) -> str:
     if onset is None:
         return "No NaN in this run: every loss, gradient and learning rate so far is finite."
     grown = [(name, growth([row[i] for row in found.cells])) for i, name in enumerate(found.names)]
-    climbing = [f"{name} {words.factor(ratio)}" for name, ratio in grown if ratio is not None and ratio >= GREW and name in first]
+    climbing = [
+        f"{name} {words.factor(ratio)}"
+        for name, ratio in grown
+        if ratio is not None and ratio >= GREW and name in first
+    ]
     if climbing:
-        return f"{' and '.join(climbing)} over the records before it: a divergence that overflowed. Look where the growth began."
+        climbed = " and ".join(climbing)
+        return f"{climbed} over the records before it: a divergence that overflowed. Look where the growth began."
     loss, gradient, validation = first.get("loss"), first.get("grad_norm"), first.get("val_loss")
     if onset == first.get("lr"):
         return "The learning rate itself is not finite: look at the schedule."
@@ -119,7 +124,9 @@ def story(found: Records) -> str:
         return "Only grad_norm: the loss stays finite. A loss scaler skipped the step, or the logger filters NaN."
     if loss is not None and gradient is None:
         return "The loss broke" + (
-            "; grad_norm stayed finite." if "grad_norm" in found.names else "; log grad_norm to tell forward from backward."
+            "; grad_norm stayed finite."
+            if "grad_norm" in found.names
+            else "; log grad_norm to tell forward from backward."
         )
     assert loss is not None and gradient is not None  # the other cases have returned
     return _order(loss, gradient)

@@ -93,14 +93,19 @@ def head(entry: Entry, scene: Scene, width: int, alphabet: Marks, *, focused: bo
     name_ink = ink if entry.state == "lit" else "plain" if entry.state == "recovered" else "dim"
     if entry.chosen and focused and entry.state != "lit":
         name_ink = "chosen"
-    left: list[Span] = [Span(f"{pointer}{mark} ", ink if entry.state == "lit" else "plain"), Span(entry.row.signature, name_ink)]
+    left: list[Span] = [
+        Span(f"{pointer}{mark} ", ink if entry.state == "lit" else "plain"),
+        Span(entry.row.signature, name_ink),
+    ]
     when = began(entry, scene)
     room = width - width_of(left) - len(when) - 1
     symptom = f"  {entry.row.symptom}"
     if room >= 12:
         if len(symptom) > room:
             symptom = symptom[: room - 1] + "…"
-        left.append(Span(symptom, "plain" if entry.state == "lit" else "dim" if entry.state == "recovered" else "faint"))
+        left.append(
+            Span(symptom, "plain" if entry.state == "lit" else "dim" if entry.state == "recovered" else "faint")
+        )
     if when:
         gap = max(width - width_of(left) - len(when), 1)
         left.append(Span(" " * gap))

@@ -10,10 +10,10 @@ class View:
     """The part of the run on the screen.
 
     Attributes:
-        low, high: first and last step shown. `high` None is live: the picture follows the newest step. `low` None is the
-            start of the run.
-        tail: while live with `low` None, only about the last `tail` steps (the window moves on in hops, so that an appended
-            point does not repaint the picture); None is the whole run.
+        low, high: first and last step shown. `high` None is live: the picture follows the newest step. `low` None is
+            the start of the run.
+        tail: while live with `low` None, only about the last `tail` steps (the window moves on in hops, so that an
+            appended point does not repaint the picture); None is the whole run.
         log: logarithmic y axes; what is <= 0 is marked at the bottom edge instead of vanishing.
         smooth: 0 for the curve itself, 1 to 3 for ever smoother, the curve itself dimmed behind it.
         cursor: step of the cursor, None without one.
@@ -45,7 +45,7 @@ class View:
         return min(first, high), high
 
     def zoomed(self, first: int, last: int, factor: float) -> View:
-        """The same view with `factor` times as many steps: around the cursor if there is one, else ending where it ends.
+        """The same view with `factor` times as many steps: around the cursor if there is one, else with the same end.
 
         Never under 8 steps; a zoom out past the run is the whole run again.
         """

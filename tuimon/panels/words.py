@@ -50,6 +50,10 @@ def pace(seconds_per_step: float | None) -> str:
     if not seconds_per_step or not math.isfinite(seconds_per_step) or seconds_per_step < 0:
         return ""
     if seconds_per_step > 1:
-        return f"{span(float(f'{seconds_per_step:.2g}'))}/step" if seconds_per_step >= 10 else f"{seconds_per_step:.1f} s/step"
+        return (
+            f"{span(float(f'{seconds_per_step:.2g}'))}/step"
+            if seconds_per_step >= 10
+            else f"{seconds_per_step:.1f} s/step"
+        )
     rate = float(f"{1 / seconds_per_step:.2g}")
     return f"{short(rate)} steps/s"

@@ -33,7 +33,7 @@ KIND_EVERY = 4
 """Renewals between two looks at whether the log holds a running mean, which does not change within a run."""
 
 SMOOTHED = 0.5
-"""Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives about -0.5."""
+"""Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives -0.5."""
 
 SCALERS = ("loss_scale", "loss scale", "grad_scale", "skipped")
 """Metrics that show a loss scaler at work."""
@@ -45,8 +45,8 @@ RAW_OBJECTIVES = frozenset(("rl", "gan", "contrastive", "preference", "dpo", "pp
 class Course:
     """Baselines and landmarks of a run.
 
-    What detectors compare with is renewed at every 32nd record only, so that it does not depend on how the run was read;
-    the recent points are exact wherever a stretch is cut by an event.
+    What detectors compare with is renewed at every 32nd record only, so that it does not depend on how the run was
+    read; the recent points are exact wherever a stretch is cut by an event.
 
     Attributes:
         meta: what the headers declared.
@@ -65,7 +65,7 @@ class Course:
         logged: roles that have had a finite value, as of the last renewal.
     """
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # noqa: PLR0915 - a field per line
         self.meta: dict[str, object] = {}
         self.records = 0
         self.first_step: int | None = None

@@ -32,9 +32,9 @@ class Excursions(Detector):
     Two records in a row above 8 sigma of the last 64 open an excursion (on 339,850 healthy public steps a single one
     occurs 651 times, two in a row never); it is over when two in a row are back within 3 sigma. Six in a row above 8
     sigma that lose a quarter of the progress, or a median of five above the start of the run, are a divergence: a climb
-    or a raised learning rate is lr-too-high, a step up with an ordinary gradient a level-jump, a jump that stays open for
-    200 records an unrecovered spike. Baselines leave excursions out. Thresholds are in units of the run's own noise and
-    progress, so nothing changes when the loss is scaled or shifted.
+    or a raised learning rate is lr-too-high, a step up with an ordinary gradient a level-jump, a jump that stays open
+    for 200 records an unrecovered spike. Baselines leave excursions out. Thresholds are in units of the run's own noise
+    and progress, so nothing changes when the loss is scaled or shifted.
 
     Errs on schedules that raise the loss on purpose without logging the learning rate; silent on running means and on
     losses that are not meant to fall.
@@ -120,7 +120,7 @@ class Excursions(Detector):
         self._open, self._run, self._left = None, 0, None
 
     def _count(self, spike: Finding) -> None:
-        """Tests whether the last four to eight spikes came at a higher rate than those before, as a Poisson process would."""
+        """Tests whether the last four to eight spikes came at a higher rate than those before (Poisson)."""
         self._spikes.append(spike.onset_step)
         self._spike_count += 1
         if self._first_step is None or self._cluster is not None:
@@ -132,7 +132,9 @@ class Excursions(Detector):
             rate = max(earlier, 1) / before
             if (many - 1) / span >= OFTENER * rate and poisson_tail(many - 1, rate * span) < RARE:
                 why = f"{many} spikes in steps {start}-{end}, {earlier} in the {before} before"
-                self._cluster = Finding("spikes-more-frequent", "spike", "warning", start, spike.detected_step, True, why)
+                self._cluster = Finding(
+                    "spikes-more-frequent", "spike", "warning", start, spike.detected_step, True, why
+                )
                 return
 
     def mark(self, mark: Mark, course: Course) -> None:
@@ -155,4 +157,3 @@ class Excursions(Detector):
         if self._cluster is not None:
             found.append(self._cluster)
         return found
-

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["failure", "warning", "note"]
-Family = Literal[
-    "nan", "divergence", "plateau", "overfit", "spike", "oscillation", "gradient", "data", "note"
-]
+Family = Literal["nan", "divergence", "plateau", "overfit", "spike", "oscillation", "gradient", "data", "note"]
 RANK: dict[Severity, int] = {"failure": 2, "warning": 1, "note": 0}
 
 

@@ -40,8 +40,9 @@ class Overfitting(Detector):
     """The validation loss rises from its minimum while the training loss goes on falling.
 
     Three evaluations in a row above the minimum by more than 5 % and more than twice the median change
-    between evaluations (four times, without a trend since then), with a training loss lower than at the minimum. Dated at the minimum, where the best checkpoint is.
-    Errs on validation sets of a few samples, whose noise is not independent from one evaluation to the next.
+    between evaluations (four times, without a trend since then), with a training loss lower than at the minimum. Dated
+    at the minimum, where the best checkpoint is. Errs on validation sets of a few samples, whose noise is not
+    independent from one evaluation to the next.
     """
 
     def __init__(self) -> None:
@@ -111,6 +112,7 @@ class Overfitting(Detector):
             why += f" while loss {short(self._train_at_best)} -> {short(median(self._train))}"
         return (Finding("overfitting", "overfit", "warning", self._best_step, self._detected, True, why),)
 
+
 RISEN = 0.02
 """Nats by which validation must be above ln C: three evaluations there are worse than knowing nothing."""
 
@@ -165,9 +167,8 @@ class MemorisingNoise(Detector):
         """At most one."""
         if self._detected is None or self._first is None:
             return ()
-        return (
-            Finding("memorising-noise", "plateau", "failure", self._first, self._detected, True, self._evidence),
-        )
+        return (Finding("memorising-noise", "plateau", "failure", self._first, self._detected, True, self._evidence),)
+
 
 ENDING = 0.9
 """Share of the declared steps from which the end of the run is near."""
@@ -191,7 +192,7 @@ class Undertrained(Detector):
             return
         quarter = blocks[-(len(blocks) // 4) :]
         start, end = quarter[0].mean, quarter[-1].mean
-        error = (quarter[0].spread**2 / quarter[0].count + quarter[-1].spread**2 / quarter[-1].count) ** 0.5
+        error = (quarter[0].spread ** 2 / quarter[0].count + quarter[-1].spread ** 2 / quarter[-1].count) ** 0.5
         progress = course.origin - end
         if start - end > max(STILL * progress, 3 * error) and progress > 0:
             onset = quarter[0].first
@@ -202,6 +203,7 @@ class Undertrained(Detector):
     def findings(self) -> Sequence[Finding]:
         """At most one."""
         return (self._finding,) if self._finding is not None else ()
+
 
 BELOW = 5
 """Evaluations in a row below the training loss that are no accident of the batches."""

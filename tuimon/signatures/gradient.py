@@ -23,7 +23,8 @@ class ExplodingGradient(Detector):
     """The gradient norm leaves its level while the loss is still calm: one to four steps of warning.
 
     Two in a row above 8 sigma of the last 64 logarithms and above 4 times their median. Over when two in a row are back
-    within 3 sigma. Errs on runs whose batches differ by orders of magnitude; then the scale is wide and it stays silent.
+    within 3 sigma. Errs on runs whose batches differ by orders of magnitude; then the scale is wide and it stays
+    silent.
     """
 
     def __init__(self) -> None:
@@ -153,7 +154,8 @@ class GradientsAccumulate(Detector):
         residual = math.sqrt(math.fsum([r * r for r in rest]) / len(rest))
         if exponent >= EXPONENT and residual <= RESIDUAL:
             last = self._points[-1][0]
-            why = f"grad_norm {short(values[0])} -> {short(values[-1])} over steps {first}-{last}, as steps^{exponent:.2f}"
+            grown = f"grad_norm {short(values[0])} -> {short(values[-1])}"
+            why = f"{grown} over steps {first}-{last}, as steps^{exponent:.2f}"
             self._findings = [Finding("gradients-accumulate", "gradient", "warning", first, last, True, why)]
 
     @property
@@ -229,9 +231,7 @@ class ZeroGradient(Detector):
         if self._run < ZEROS or not self._recent or self._finished() or (not self._ever and self._falls()):
             return None
         why = f"grad_norm exactly 0 in {self._run} lines from {self._since}, loss {short(self._recent[-1])}"
-        return Finding(
-            "zero-gradient", "plateau", "failure", self._since, self._detected, ended is None, why, ended
-        )
+        return Finding("zero-gradient", "plateau", "failure", self._since, self._detected, ended is None, why, ended)
 
     def _finished(self) -> bool:
         """The loss is exactly zero, after gradients: there is nothing left to learn."""

@@ -42,12 +42,12 @@ def growth_before(course: Course, step: int) -> Growth | None:
     loss = grad = None
     if losses:
         if level is None:
-            loss = _young(losses, loss_steps)
+            loss = _young(losses)
         elif level.z(losses[-1]) > FAR:
             loss = _leave(losses, level.middle + NEAR * level.sigma)
     if gns and gns[-1] > 0.0:
         if log_gn is None:
-            grad = _young([math.log(gn) if gn > 0 else -math.inf for gn in gns], gn_steps, math.log(UNARMED_FOLD))
+            grad = _young([math.log(gn) if gn > 0 else -math.inf for gn in gns], math.log(UNARMED_FOLD))
         elif gns[-1] > FOLD * math.exp(log_gn.middle) and log_gn.z(math.log(gns[-1])) > FAR:
             grad = _leave(gns, math.exp(min(log_gn.middle + NEAR * log_gn.sigma, 700.0)))
     parts = []
@@ -77,7 +77,7 @@ def _leave(values: Sequence[float], ordinary: float) -> int:
     return i
 
 
-def _young(values: Sequence[float], steps: Sequence[int], least: float | None = None) -> int | None:
+def _young(values: Sequence[float], least: float | None = None) -> int | None:
     """The same without a baseline: the last value is the highest, and the rise to it dwarfs what came before.
 
     The rise is measured from the last low; what came before it is the median absolute change up to that low.

@@ -194,7 +194,7 @@ class NonFinite(Detector):
         return found
 
     def _finding(self, broken: _Break) -> Finding | None:
-        name, severity, why = _classify(broken, self._logs_gn)
+        name, severity, why = _classify(broken)
         if not name:
             return None
         grown = name == "nan-after-growth" and broken.growth is not None
@@ -210,17 +210,26 @@ class NonFinite(Detector):
             detected = broken.loss_step if broken.loss_step is not None else broken.last.step or detected
         missing = "" if self._logs_gn else "log grad_norm to tell the forward from the backward pass"
         return Finding(
-            name, "nan", severity, onset, max(detected, broken.first.step), broken.over is None, why, broken.over,
-            module, op, missing,
+            name,
+            "nan",
+            severity,
+            onset,
+            max(detected, broken.first.step),
+            broken.over is None,
+            why,
+            broken.over,
+            module,
+            op,
+            missing,
         )
 
 
-def _classify(broken: _Break, logs_gn: bool) -> tuple[str, Severity, str]:
+def _classify(broken: _Break) -> tuple[str, Severity, str]:
     """Signature, severity and evidence of a break; an empty signature says to stay silent."""
-    return _of_loss(broken, logs_gn) if broken.first.loss_bad else _of_gradient(broken)
+    return _of_loss(broken) if broken.first.loss_bad else _of_gradient(broken)
 
 
-def _of_loss(broken: _Break, logs_gn: bool) -> tuple[str, Severity, str]:
+def _of_loss(broken: _Break) -> tuple[str, Severity, str]:
     first = broken.first
     kind = "inf" if first.loss is not None and math.isinf(first.loss) else "NaN"
     both = f"loss {kind} and grad_norm {'non-finite' if first.gn_bad else short(first.gn or 0.0)}"
@@ -236,7 +245,11 @@ def _of_loss(broken: _Break, logs_gn: bool) -> tuple[str, Severity, str]:
     if broken.growth is not None:
         return "nan-after-growth", "failure", f"{broken.growth.text} from {broken.growth.onset}, {what} at {first.step}"
     if kind == "inf":
-        return "inf-first", "failure", f"{what} at {first.step} after {broken.calm} calm records: inf came before any NaN"
+        return (
+            "inf-first",
+            "failure",
+            f"{what} at {first.step} after {broken.calm} calm records: inf came before any NaN",
+        )
     together = "together " if first.gn_bad else ""
     return "nan-forward", "failure", f"{what} {together}at {first.step} after {broken.calm} calm records"
 
@@ -244,23 +257,37 @@ def _of_loss(broken: _Break, logs_gn: bool) -> tuple[str, Severity, str]:
 def _of_gradient(broken: _Break) -> tuple[str, Severity, str]:
     first, step = broken.first, broken.first.step
     kind = "inf" if first.gn is not None and math.isinf(first.gn) else "NaN"
-    searching = first.record < CALIBRATION and broken.steps <= SKIPS and (broken.scaled or kind == "inf" or not broken.calm)
+    searching = (
+        first.record < CALIBRATION and broken.steps <= SKIPS and (broken.scaled or kind == "inf" or not broken.calm)
+    )
     if broken.masked >= 2:
         loss = short(broken.last.loss or 0.0)
-        return "nan-masked", "failure", f"grad_norm {kind} since {step} while the loss reads {loss}: filtered by the logger"
+        return (
+            "nan-masked",
+            "failure",
+            f"grad_norm {kind} since {step} while the loss reads {loss}: filtered by the logger",
+        )
     if broken.bad_losses:
         if broken.growth is not None:
-            return "nan-after-growth", "failure", f"{broken.growth.text} from {broken.growth.onset}, grad_norm {kind} at {step}"
+            return (
+                "nan-after-growth",
+                "failure",
+                f"{broken.growth.text} from {broken.growth.onset}, grad_norm {kind} at {step}",
+            )
         finite = "" if first.loss is None else f" while the loss is {short(first.loss)}"
         return "nan-backward", "failure", f"grad_norm {kind} at {step}{finite}; loss non-finite at {broken.loss_step}"
     if broken.lost >= 2:
         return "nan-forward", "failure", f"grad_norm {kind} at {step}, and the loss is no longer logged since"
-    if searching or broken.scaled and broken.steps < 3:
+    if searching or (broken.scaled and broken.steps < 3):
         return "", "note", ""
     if broken.over is not None:
         if broken.steps < 3:
             return "", "note", ""
-        return "nan-backward", "warning", f"grad_norm {kind} in {broken.steps} steps from {step}, finite at {broken.over}"
+        return (
+            "nan-backward",
+            "warning",
+            f"grad_norm {kind} in {broken.steps} steps from {step}, finite at {broken.over}",
+        )
     if broken.steps >= 2 or kind == "NaN":
         return "nan-backward", "failure", f"grad_norm {kind} at {step} while the loss is finite"
     return "", "note", ""
@@ -269,8 +296,8 @@ def _of_gradient(broken: _Break) -> tuple[str, Severity, str]:
 class NonFiniteValidation(Detector):
     """A validation loss that is not finite while the training loss is: the evaluation is at fault.
 
-    One evaluation is a warning, two in a row (or one in a run that logs nothing else) a failure. Errs where the training
-    loss is filtered: then the gradient norm tells.
+    One evaluation is a warning, two in a row (or one in a run that logs nothing else) a failure. Errs where the
+    training loss is filtered: then the gradient norm tells.
     """
 
     def __init__(self) -> None:
@@ -305,6 +332,4 @@ class NonFiniteValidation(Detector):
         severity: Severity = "failure" if self._count >= 2 or not self._train else "warning"
         why = f"val_loss non-finite in {self._count} evaluation{'s' * (self._count > 1)} from {self._since}"
         why += ", the training loss is finite" if self._train else ""
-        return (
-            Finding("nan-val-only", "nan", severity, self._since, self._last, self._over is None, why, self._over),
-        )
+        return (Finding("nan-val-only", "nan", severity, self._since, self._last, self._over is None, why, self._over),)

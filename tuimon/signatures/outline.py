@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
     first: int
     last: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple that nobody needs here
     mean: float
     spread: float
     low: float

@@ -39,7 +39,7 @@ GUESS_NEAR = 0.006
 """Nats within which a guessed ln C must be met."""
 
 LN_SHARE = 0.8
-"""Least share of ln C at which a level can be that of class frequencies nobody declared: entropies below are learning."""
+"""Least share of ln C at which a level can be that of undeclared class frequencies: entropies below are learning."""
 
 
 class Standing(NamedTuple):
@@ -94,9 +94,10 @@ def _evaluated(course: Course) -> bool:
 class TellingLevels(Detector):
     """Losses that stand at ln C, at the label entropy, or at the floor of a doubled softmax.
 
-    The level of the last 200 records must be known to 0.01 nats, must not drift, and no earlier part of the run may have
-    been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer. Withdrawn when the
-    loss leaves the level: some healthy runs rest at ln 2 before they learn. In nats: needs an unscaled cross-entropy.
+    The level of the last 200 records must be known to 0.01 nats, must not drift, and no earlier part of the run may
+    have been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer. Withdrawn
+    when the loss leaves the level: some healthy runs rest at ln 2 before they learn. In nats: needs an unscaled
+    cross-entropy.
     """
 
     def __init__(self) -> None:
@@ -106,7 +107,15 @@ class TellingLevels(Detector):
         """Looks at the newest blocks."""
         before, self._finding = self._finding, None
         objective = str(course.meta.get("objective", "cross_entropy")).lower()
-        if course.silent or objective not in ("cross_entropy", "ce", "nll", "classification", "lm", "language_model", ""):
+        if course.silent or objective not in (
+            "cross_entropy",
+            "ce",
+            "nll",
+            "classification",
+            "lm",
+            "language_model",
+            "",
+        ):
             return
         here = standing(course)
         if here is None:
@@ -165,7 +174,7 @@ def label_entropy(course: Course) -> float | None:
 
 
 FLOOR_NEAR = 0.15
-"""Nats above the floor within which a doubled softmax comes to rest: the error rate of the network adds to the floor."""
+"""Nats above the floor within which a doubled softmax comes to rest: the network's error rate adds to the floor."""
 
 START_NEAR = 0.06
 """Nats from ln C at which it starts: logits between 0 and 1 cannot be further apart."""
@@ -184,8 +193,8 @@ class DoubleSoftmax(Detector):
     """A cross-entropy that never passes ln(e + C - 1) - 1: its logits have already been through a softmax.
 
     Such losses start within 0.06 nats of ln C and stay within one nat above the floor, always; the row lights when the
-    loss is flat within 0.15 of the floor and some batch lies on it. Errs on nothing known: a network that stops there by
-    chance has batches below.
+    loss is flat within 0.15 of the floor and some batch lies on it. Errs on nothing known: a network that stops there
+    by chance has batches below.
     """
 
     def __init__(self) -> None:
@@ -201,9 +210,12 @@ class DoubleSoftmax(Detector):
         for count in (declared,) if declared else GUESSED[2:]:
             floor = softmax_floor(count)
             if self._rests(course, blocks, floor, uniform_loss(count)):
-                why = f"loss {short(blocks[-1].mean)}, least {short(course.best)}, never under {floor:.4f} for {count} classes"
+                level = f"loss {short(blocks[-1].mean)}, least {short(course.best)}"
+                why = f"{level}, never under {floor:.4f} for {count} classes"
                 detected = before.detected_step if before is not None else blocks[-1].last
-                self._finding = Finding("double-softmax", "plateau", "failure", course.outline.blocks[0].first, detected, True, why)
+                self._finding = Finding(
+                    "double-softmax", "plateau", "failure", course.outline.blocks[0].first, detected, True, why
+                )
 
     def _rests(self, course: Course, blocks: Sequence[Block], floor: float, top: float) -> bool:
         everything = course.outline.blocks

@@ -91,7 +91,7 @@ FLIPS = 64
 """Losses in a window of the oscillation test."""
 
 FLIPPING = -0.6
-"""Lag-1 autocorrelation, about the running mean, below which the loss alternates: the noise of batches reaches -0.45."""
+"""Lag-1 autocorrelation, about the running mean, below which the loss alternates: batch noise reaches -0.45."""
 
 SPAN = 9
 """Points of the running mean that the loss is compared with, so that a falling or bending loss does not count."""
@@ -110,8 +110,8 @@ class Oscillation(Detector):
     """The loss jumps from side to side every step and barely improves: the learning rate is just under its limit.
 
     Lag-1 autocorrelation of the loss about its running mean below -0.6 in two windows of 64 in a row. Seen only where
-    every step is logged; in small minibatches the noise of the batches hides it, and this stays silent. Errs on epochs of
-    two batches.
+    every step is logged; in small minibatches the noise of the batches hides it, and this stays silent. Errs on epochs
+    of two batches.
     """
 
     def __init__(self) -> None:

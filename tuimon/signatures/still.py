@@ -30,9 +30,9 @@ def digits(value: float) -> int:
 class FrozenWeights(Detector):
     """The validation loss repeats to the last digit while the gradient is alive: nothing updates the parameters.
 
-    Three equal evaluations, ten of a value that was rounded to five digits or fewer. Logs that carry the last evaluation
-    along in every line show runs of equal values that end, and must then repeat three times as long. Errs on an
-    evaluation that does not depend on the model.
+    Three equal evaluations, ten of a value that was rounded to five digits or fewer. Logs that carry the last
+    evaluation along in every line show runs of equal values that end, and must then repeat three times as long. Errs on
+    an evaluation that does not depend on the model.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ LEFT = 0.8
 """Share of the first loss that is still there, at least, when the learning rate is at fault."""
 
 ADAM_REACH = 1e-3
-"""Sum of Adam's learning rates below which no weight can have moved by more than a few percent of a usual initial one."""
+"""Sum of Adam's learning rates below which no weight can have moved by more than a few percent of its start."""
 
 STOPPED = 100.0
 """Fall of the learning rate from its peak after which nothing more is expected of it."""
@@ -134,9 +134,10 @@ class LearningRateTooLow(Detector):
     """The learning rate cannot buy a visible change of the loss, and there is none.
 
     Plain gradient descent lowers the loss by at most the sum S of lr * grad_norm**2, and 1 / (1 - momentum) times that
-    with momentum: the row lights when S is below two standard errors of the change after 200 records, or below a fifth of
-    the loss there is, while four fifths of it are left. For Adam, and where the optimizer is not declared, when the sum
-    of the learning rates is below 1e-3 and the change is within its error. Errs on losses that start near their floor.
+    with momentum: the row lights when S is below two standard errors of the change after 200 records, or below a fifth
+    of the loss there is, while four fifths of it are left. For Adam, and where the optimizer is not declared, when the
+    sum of the learning rates is below 1e-3 and the change is within its error. Errs on losses that start near their
+    floor.
     """
 
     def __init__(self) -> None:
@@ -158,7 +159,8 @@ class LearningRateTooLow(Detector):
         why = self._says(course, change, error, travel, budget, first.mean)
         if why:
             detected = before.detected_step if before is not None else last.last
-            why = f"loss {short(first.mean)} -> {short(last.mean)} over steps {first.first}-{last.last}, lr {short(last.lr or 0.0)}; {why}"
+            course_said = f"loss {short(first.mean)} -> {short(last.mean)} over steps {first.first}-{last.last}"
+            why = f"{course_said}, lr {short(last.lr or 0.0)}; {why}"
             missing = "" if budget is not None else "log grad_norm to say what this learning rate can buy"
             self._finding = Finding(
                 "lr-too-low", "plateau", "failure", first.first, detected, True, why, missing=missing
@@ -213,7 +215,8 @@ class FlatMidway(Detector):
 
     Two cases can be told from noise and from convergence. The learning rate has fallen a hundredfold and stayed there
     for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought less than
-    1.2 % of all progress each, the gradient is not known to have died away, and the loss is not within half a percent of zero.
+    1.2 % of all progress each, the gradient is not known to have died away, and the loss is not within half a percent
+    of zero.
     Errs on tasks whose floor is high: a lower bound of the loss is not in the log.
     """
 
