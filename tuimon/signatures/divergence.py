@@ -44,6 +44,7 @@ class Excursions(Detector):
         self._open: Excursion | None = None
         self._left: tuple[int, float, float] | None = None
         self._gn: float | None = None
+        self._lr: float | None = None
         self._run = 0
         self._previous = 0.0
         self._findings: deque[Finding] = deque(maxlen=KEPT)
@@ -61,10 +62,13 @@ class Excursions(Detector):
                 self._previous = loss.values[-1]
             if stretch.gn.values:
                 self._gn = stretch.gn.values[-1]
+            if stretch.lr.values:
+                self._lr = stretch.lr.values[-1]
             return
         if self._first_step is None:
             self._first_step = stretch.course.first_step
-        for i, (step, (loss_here, gn)) in enumerate(stretch.rows("loss", "grad_norm")):
+        for i, (step, (loss_here, gn, lr)) in enumerate(stretch.rows("loss", "grad_norm", "lr")):
+            self._lr = lr if lr is not None else self._lr
             if gn is not None:
                 self._gn = gn
                 if self._open is not None:
@@ -98,7 +102,7 @@ class Excursions(Detector):
             course.origin,
             course.progress,
             course.lr_before if recent else None,
-            course.lr,
+            self._lr,
             scheduled=recent and not course.lr_unknown,
             second=step,
         )
