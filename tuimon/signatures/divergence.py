@@ -57,13 +57,7 @@ class Excursions(Detector):
         """Exits at once where the loss stays within 3 sigma."""
         loss, level = stretch.loss, stretch.course.level
         if self._open is None and (not loss.values or level is None or loss.high <= level.middle + NEAR * level.sigma):
-            if loss.values:
-                self._run, self._left = 0, None
-                self._previous = loss.values[-1]
-            if stretch.gn.values:
-                self._gn = stretch.gn.values[-1]
-            if stretch.lr.values:
-                self._lr = stretch.lr.values[-1]
+            self._pass_over(stretch)
             return
         if self._first_step is None:
             self._first_step = stretch.course.first_step
@@ -82,6 +76,16 @@ class Excursions(Detector):
                 recent = stretch.index + i < stretch.course.quiet_until
                 self._watch(step, loss_here, level, stretch.course, recent)
             self._previous = loss_here
+
+    def _pass_over(self, stretch: Stretch) -> None:
+        """Keeps the last values of a calm stretch."""
+        if stretch.loss.values:
+            self._run, self._left = 0, None
+            self._previous = stretch.loss.values[-1]
+        if stretch.gn.values:
+            self._gn = stretch.gn.values[-1]
+        if stretch.lr.values:
+            self._lr = stretch.lr.values[-1]
 
     def _watch(self, step: int, value: float, level: Level, course: Course, recent: bool) -> None:
         z = level.z(value)
