@@ -106,6 +106,14 @@ def test_every_row_can_be_reported(signature: str) -> None:
     assert row.symptom in text
 
 
+def test_many_findings_of_one_row_are_told_once_with_their_steps() -> None:
+    spikes = tuple(replace(SPIKE, onset_step=step) for step in range(100, 1500, 100))
+    text = report(replace(SNAPSHOT, findings=spikes)).text()
+    assert text.count("[warning] loss-spike") == 1
+    assert "again     at step 200, 300, 400" in text
+    assert "and 3 more" in " ".join(text.split())
+
+
 def test_a_signature_without_a_row_is_still_reported() -> None:
     finding = Finding("unheard-of", "data", "warning", 5, 7, True, "loss 1 to 2")
     assert "[warning] unheard-of" in report(replace(SNAPSHOT, findings=(finding,))).text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tuimon.catalogue import BY_SIGNATURE, ROWS
@@ -17,6 +17,9 @@ SHOWN_SERIES = 12
 
 SHOWN_BAD_LINES = 5
 """Bad lines named one by one; more of them tell nothing new."""
+
+SHOWN_OTHERS = 10
+"""Further onsets of one row that are named; the curve shows them better than a list."""
 
 NAMED_ROWS = 10
 """Rows that are named for a metric that is not logged; the loss alone has more than twenty."""
@@ -55,7 +58,7 @@ class Report:
 
     def text(self, width: int = 80) -> str:
         """The report for a person, in lines of at most `width` columns (code to paste may be longer)."""
-        parts = [self._opening(width), *(_finding_text(finding, width) for finding in gravest_first(self.snapshot))]
+        parts = [self._opening(width), *_findings_text(gravest_first(self.snapshot), width)]
         parts += [_series_text(self.snapshot), self._bad_lines(), _missing_text(self.snapshot, width)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -153,10 +156,18 @@ def _labelled(label: str, text: str, width: int) -> str:
     )
 
 
-def _finding_text(finding: Finding, width: int) -> str:
-    row = BY_SIGNATURE.get(finding.row)
-    symptom = f": {row.symptom}" if row else ""
-    return "\n".join((f"[{finding.severity}] {finding.signature}{symptom}", *_finding_lines(finding, width)))
+def _findings_text(findings: Sequence[Finding], width: int) -> Iterator[str]:
+    """One part for each row that was seen: its gravest finding with checks and fix, the others as a list below."""
+    for signature in dict.fromkeys(finding.signature for finding in findings):
+        first, *others = (finding for finding in findings if finding.signature == signature)
+        lines = [*_finding_lines(first, width)]
+        if others:
+            steps = ", ".join(str(finding.onset_step) for finding in others[:SHOWN_OTHERS])
+            more = f" and {len(others) - SHOWN_OTHERS} more" if len(others) > SHOWN_OTHERS else ""
+            lines.insert(2, _labelled("again", f"at step {steps}{more}", width))
+        row = BY_SIGNATURE.get(signature)
+        symptom = f": {row.symptom}" if row else ""
+        yield "\n".join((f"[{first.severity}] {signature}{symptom}", *lines))
 
 
 def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
