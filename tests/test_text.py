@@ -488,6 +488,21 @@ def test_no_layout_goes_back_in_steps(name: str) -> None:
         ("Epoch 1 batch 1 loss 2.50\nEpoch 1 batch 2 loss 2.25\nEpoch 2 batch 1 loss 2.125\n", "loss", [(1, 2.5), (2, 2.25), (4, 2.125)]),
         # 7: what a setup counts is not the run's step
         ("Step 1/3: loading\nStep 2/3: building\nStep 3/3: compiling\nEpoch 1 loss 2.50\nEpoch 2 loss 2.25\n", "loss", [(1, 2.5), (2, 2.25)]),
+        # 7: what is said of the best step is no return to it
+        (
+            "step 400 loss 2.50 acc 0.5\nstep 500 loss 2.25 acc 0.6\nNew best loss 2.25 at step 500\nstep 600 loss 2.40 acc 0.6\n"
+            "Early stopping: best loss 2.25 at step 500\n",
+            "loss",
+            [(400, 2.5), (500, 2.25), (600, 2.4)],
+        ),
+        # 7: the bar of an evaluation is not the run's
+        (
+            " 50%|#####     | 250/500 [00:05<00:05,  50.0it/s]{'loss': 2.5, 'epoch': 0.5}\n"
+            "100%|##########| 500/500 [00:10<00:00,  50.0it/s]{'loss': 2.25, 'epoch': 1.0}\n"
+            "100%|##########| 13/13 [00:01<00:00,  13.0it/s]\n{'eval_loss': 2.4, 'epoch': 1.0}\n{'train_runtime': 11.5, 'train_loss': 2.375, 'epoch': 1.0}\n",
+            "train_loss",
+            [(500, 2.375)],
+        ),
         # 8: eight ranks print the same step
         ("step: 4 loss: 7.625\n" * 8 + "step: 5 loss: 7.125\n" * 8, "loss", [(4, 7.625), (5, 7.125)]),
         # 9: several counters: the one of the whole run
@@ -679,7 +694,7 @@ def test_a_log_with_a_new_layout_on_every_line_does_not_fill_the_memory() -> Non
     log = TextLog(Pieces([b""]))
     for k in range(20_000):
         log._reader.line(f"{rng.choice(words)} {rng.choice(words)} {k}: {rng.choice(words)}={k}.5")
-    assert len(log._reader._plans) <= 4096
+    assert len(log._reader._plans) <= 1024
 
 
 def test_plain_lines_are_read_fast_enough(tmp_path: object) -> None:

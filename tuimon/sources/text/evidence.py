@@ -80,7 +80,8 @@ def _accompanies(known: Plan, here: Here) -> bool:
         return False
     known.first = (here.step, first, count)
     known.seen += 1
-    return known.seen >= (1 if "lr" in known.roles else 2)
+    # A trainer that was started three times shows its settings three times.
+    return known.seen >= (1 if "lr" in known.roles else 3)
 
 
 def values(numbers: Sequence[str], indexes: Sequence[int]) -> list[float | None]:

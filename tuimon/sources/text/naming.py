@@ -95,7 +95,7 @@ def _bare(text: str, first: bool) -> str:
         name = " ".join(parts[-count:])
         found = match(name)
         if found is not None and (count == 1 or found.rank < 400):
-            return name
+            return "" if count < len(parts) and w.REMARK.fullmatch(parts[-count - 1]) else name
     return last if len(parts) == 1 and len(last) > 1 and _IDENTIFIER.match(last) else ""
 
 
@@ -108,7 +108,9 @@ def is_time(name: str) -> bool:
     """Whether a number of this name says how long or how big, not how well."""
     parts = split_words(name)
     last = parts[-1] if parts else ""
-    return last in w.TIMES or name.lower() in w.TIMES or (len(parts) > 1 and last in w.TIME_UNITS)
+    return (
+        last in w.TIMES or name.lower() in w.TIMES or (len(parts) > 1 and last in w.TIME_UNITS and "per" not in parts)
+    )
 
 
 def is_step(name: str) -> bool:

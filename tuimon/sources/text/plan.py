@@ -13,6 +13,9 @@ from tuimon.sources.text.naming import BOX, is_epoch, is_step, is_time, name_bef
 MOST_FIELDS = 256
 """Numbers of a line that are looked at; DETR prints 110, a matrix printed on one line has thousands."""
 
+NUMBER = "[number]"
+"""The counter of a step that is a number in front of the line, without a name."""
+
 _GLUED = re.compile(r"[A-Za-z%\u00b5]+")
 _OPERATOR = re.compile(r"\s*[*+]\s*[\w(]|\s*/\s*[A-Za-z_(]\w*\b(?!/)\s*[*+/-]")
 
@@ -93,6 +96,8 @@ def plan(texts: Sequence[str]) -> Plan:
     _read_fields(result, texts)
     if not result.metrics and result.step is None and result.epoch is None:
         return NOTHING
+    if w.REMARK.search(_before_metrics(result, texts)):
+        return NOTHING
     _finish(result, texts, line)
     return result
 
@@ -153,7 +158,7 @@ def _place(result: Plan, texts: Sequence[str], i: int, total: int | None) -> Non
         result.step, result.total, result.local = i, total, True
         result.bar = _bar(texts[i], texts[i + 2])
     elif i == 0 and (texts[0] + texts[1].strip()[:1]) in ("[]", "[|", ":"):
-        result.step, result.counter = i, "number"
+        result.step, result.counter = i, NUMBER
 
 
 def _is_position(before: str, behind: str) -> bool:

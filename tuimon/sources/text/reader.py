@@ -6,6 +6,7 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 
 from tuimon.sources.text import words as w
 from tuimon.sources.text.evidence import Here, is_loss, is_precise, is_sure, moves, values
@@ -14,8 +15,11 @@ from tuimon.sources.text.plan import NOTHING, Plan, plan
 from tuimon.sources.text.steps import LARGEST, Position, integer
 from tuimon.sources.text.tables import Tables
 
-MOST_LAYOUTS = 4096
-"""Layouts that are remembered. A training has a few dozen; text that is no log has a new one on every line."""
+MOST_LAYOUTS = 1024
+"""Layouts that are remembered. A training has a few dozen, with bars a few hundred; what is no log, ever new ones."""
+
+LONGEST_KEY = 2048
+"""Characters of a layout's text that are remembered as they are; of a longer one it is the digest."""
 
 QUICK = 6
 """Layouts that are tried first; a training loop prints one to four kinds of lines."""
@@ -41,7 +45,7 @@ class Reader:
         self.rows: list[Row] = []
         self.family = ""
         self._quick: list[tuple[Callable[[str], re.Match[str] | None], Plan, bool]] = []
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str | bytes, Plan] = {}
         self._position = Position()
         self._tables = Tables()
         self._block: dict[str, float | None] = {}
@@ -115,7 +119,9 @@ class Reader:
             self._remember(known, line, parts[1::2])
 
     def _plan(self, parts: list[str]) -> Plan:
-        key = "\0".join(parts[::2])
+        key: str | bytes = "\0".join(parts[::2])
+        if len(key) > LONGEST_KEY:
+            key = blake2b(key.encode("utf-8", "surrogatepass")).digest()  # type: ignore[union-attr]
         known = self._plans.get(key)
         if known is None:
             if len(self._plans) >= MOST_LAYOUTS:
@@ -183,7 +189,7 @@ class Reader:
             self._position.note(known, numbers)
 
     def _emit(self, known: Plan, numbers: Sequence[str]) -> None:
-        names = self._named(known)
+        names, before = self._named(known), self._position.now
         if known.step is None and known.guess is not None and known.accepted:
             step = integer(numbers[known.guess])
             step = self._position.of(known, numbers) if step is None else step
@@ -192,6 +198,10 @@ class Reader:
             step = self._position.of(known, numbers) if known.bar != "full" else self._full_bar(known, numbers)
         if not known.summary:
             self._val = known.val
+        if not known.measures and before is not None and step < before and self._position.counted:
+            # "New best accuracy 0.9 at step 400" is no return to step 400.
+            self._position.now = before
+            return
         cells = values(numbers, known.indexes)
         if known.absent is not None and numbers[known.absent] == "0":
             names, cells = (*names, "lm loss"), [*cells, float("nan")]

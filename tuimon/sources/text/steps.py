@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuimon.sources.names import rank_step
-from tuimon.sources.text.plan import Plan
+from tuimon.sources.text.plan import NUMBER, Plan
 
 LARGEST = 2**53
 """A step beyond this is not exact as a float; it is taken for missing."""
@@ -37,6 +37,8 @@ class Position:
         self._recorded = False
         self.bar: tuple[int, int] | None = None
         self._used: tuple[int, int] | None = None
+        self._latest: tuple[int, int] | None = None
+        self._length: int | None = None
         self._epoch: int | None = None
         self._fraction: float | None = None
         self._first_epoch: int | None = None
@@ -67,10 +69,13 @@ class Position:
         if plan.bar == "tqdm" and plan.step is not None and plan.total is not None:
             place, total = integer(numbers[plan.step]), integer(numbers[plan.total])
             if place is not None and total is not None:
-                self.bar = (place, total)
+                # Evaluation has bars of its own; once records went with one, another length is another bar.
+                self._latest = (place, total)
+                if self._length in (None, total):
+                    self.bar = self._latest
         if plan.epoch is not None and plan.step is None:
             self._enter(numbers[plan.epoch])
-        elif plan.step is not None and plan.bar == "" and not (plan.val and plan.local):
+        elif plan.step is not None and plan.bar == "" and plan.counter != NUMBER and not (plan.val and plan.local):
             step = self._own(plan, numbers)
             if step is not None:
                 self.now = step
@@ -145,11 +150,15 @@ class Position:
         if value is None or (validation and self.now is not None):
             return None
         self._fraction = value
+        back = before is not None and value < before - 1e-9
+        if back and self._latest != self.bar:
+            # Another run began, with a bar of another length.
+            self.bar, self._length = self._latest, None
         if self.bar is not None and self.bar == self._used and value != before:
             # The epoch moves on and the bar does not: it is another's.
             self.bar = None
             self._number = max(self._number, self.now or 0)
-        if self.bar is None and before is not None and value < before - 1e-9:
+        if self.bar is None and back:
             self._number = -1
         return None
 
@@ -159,6 +168,7 @@ class Position:
             return self.now
         if self.bar is not None and not self._recorded:
             self._used = self.bar
+            self._length = self.bar[1]
             return self.bar[0]
         if self.counted and self.now is not None:
             return self.now

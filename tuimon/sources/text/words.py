@@ -28,6 +28,9 @@ PHASE = re.compile(
 )
 """Words in front of the metrics of a line that say what they were measured on."""
 
+REMARK = re.compile(r"(?<!\w)(?:best|lowest|early.?stop\w*|restor(?:ed|ing)|resum(?:ed|ing))(?!\w)", re.IGNORECASE)
+"""Words in front of the metrics of a line that say that they are of another step than the current one."""
+
 SUMMARY = re.compile(r"(?<!\w)(?:summary|averaged|end of epoch|epoch end)(?!\w)", re.IGNORECASE)
 """Words in front of the metrics of a line that say that they are means over an epoch."""
 
