@@ -15,11 +15,8 @@ from tuimon.scale import limits
 ROWS = 6
 """Lines of a picture: enough to tell a cliff from a slope, few enough to leave room for the text."""
 
-CURVES = ("loss", "val_loss", "grad_norm")
+CURVES = ("loss", "grad_norm", "val_loss")
 """Metrics worth a picture: the learning rate is set, not suffered."""
-
-LONGEST = 1200
-"""Records drawn, the last ones: a failure that follows a long calm is at the end."""
 
 
 def specimen(row: Row, width: int, *, ascii_only: bool = False) -> list[str]:
@@ -29,7 +26,7 @@ def specimen(row: Row, width: int, *, ascii_only: bool = False) -> list[str]:
         run = next((run for run in RUNS.values() if not run.signature), None)
     if run is None:
         return []
-    rows = records(run)[-LONGEST:]
+    rows = records(run)
     names = shown_metrics(row, rows)
     cells = width // len(names)
     pictures = [_picture(run, rows, name, cells - 1, ascii_only) for name in names]
@@ -42,8 +39,22 @@ def shown_metrics(row: Row, rows: Sequence[Fields]) -> list[str]:
     """At most two metrics of the run: the loss, then the one that separates the row from its neighbours."""
     logged = {name for fields in rows for name in fields}
     told = [name for name in ROLES if name in row.separator]
-    wanted = [name for name in ("loss", *told, *row.needs, "grad_norm", *ROLES) if name in logged and name in CURVES]
+    extras = [name for need in row.needs if need not in ROLES for name in sorted(logged) if _is(need, name)]
+    extras.sort(key=lambda name: -round(_swing([fields[name] for fields in rows if name in fields]), 1))
+    wanted = ["loss", *extras, *(name for name in (*told, *row.needs, *CURVES) if name in CURVES)]
+    wanted = [name for name in wanted if name in logged]
     return list(dict.fromkeys(wanted))[:2] or [next(iter(sorted(logged - {"step"})))]
+
+
+def _is(need: str, name: str) -> bool:
+    """Whether the metric `name` is what a row needs: itself, or "grad_norm/first" for "grad_norm/<layer>"."""
+    stem, layer, _ = need.partition("<")
+    return name.startswith(stem) if layer else name == need
+
+
+def _swing(values: Sequence[float]) -> float:
+    """How much of its greatest value a metric loses or gains: the layer that it happens to swings most."""
+    return (max(values) - min(values)) / (max(map(abs, values)) or 1.0)
 
 
 def _picture(run: DemoRun, rows: Sequence[Fields], name: str, width: int, ascii_only: bool) -> list[str]:
@@ -52,7 +63,7 @@ def _picture(run: DemoRun, rows: Sequence[Fields], name: str, width: int, ascii_
     begun = next((index for index, step in enumerate(steps) if run.onset is not None and step >= run.onset), None)
     lines = {} if begun is None else {begun: FAILURE}
     picture = plotted(curve, limits([curve]), width, ROWS, ascii_only, lines=lines)
-    return [f"{'':{GUTTER}}{name}", *picture]
+    return [f"{'':{GUTTER}}{name}"[:width], *picture]
 
 
 def _captions(text: str, width: int) -> list[str]:
