@@ -7,7 +7,6 @@ from tests.quality.planting import Planting
 
 # Two shares of ten classes: entropy 1.81 instead of ln 10 = 2.30.
 UNBALANCED = (0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.02, 0.01)
-CLOSE = {"close": True}
 SHORT = {"steps": 400, "evaluate_every": 25}
 SLOW = {"steps": 1500}
 LAYERS = {"layers": True}
@@ -16,28 +15,28 @@ LAYERS = {"layers": True}
 # fmt: off
 DIVERGENCE = (
     Planting("lr-high", "lr-too-high",
-        "mlp sgd, regression sgd, cnn sgd, transformer momentum", lambda: f.RateTimes(6, 150), {**SHORT, **CLOSE}),
+        "mlp sgd, regression sgd, cnn sgd, transformer momentum", lambda: f.RateTimes(6, 150), SHORT),
     Planting("lr-high-adam", "lr-too-high",
-        "autoencoder adam, contrastive adam", lambda: f.RateTimes(30, 1000), {**SHORT, **CLOSE}),
+        "autoencoder adam, contrastive adam", lambda: f.RateTimes(30, 1000), SHORT),
     Planting("lr-high-clipped", "lr-too-high",
         "regression sgd, autoencoder momentum, cnn momentum, transformer momentum",
-        lambda: f.RateTimes(30, 300), {**SHORT, **CLOSE, "clip": 1.0}),
+        lambda: f.RateTimes(30, 300), {**SHORT, "clip": 1.0}),
     Planting("lr-jump-clipped", "lr-too-high",
         "mlp sgd, regression momentum, transformer momentum, contrastive momentum",
-        lambda: f.RateJump(30, 300), {**CLOSE, "clip": 1.0}),
+        lambda: f.RateJump(30, 300), {"clip": 1.0}),
     Planting("lr-jump", "lr-too-high",
-        "mlp momentum, regression sgd, cnn momentum, transformer sgd", lambda: f.RateJump(20, 400), CLOSE),
+        "mlp momentum, regression sgd, cnn momentum, transformer sgd", lambda: f.RateJump(20, 400)),
     Planting("lr-jump-adam", "lr-too-high",
-        "autoencoder adam, mlp adamw, transformer adam", lambda: f.RateJump(30, 300), CLOSE),
+        "autoencoder adam, mlp adamw, transformer adam", lambda: f.RateJump(30, 300)),
     Planting("new-data", "level-jump",
-        "mlp adam, regression momentum, cnn adam, transformer adamw", f.NewData, CLOSE),
+        "mlp adam, regression momentum, cnn adam, transformer adamw", f.NewData),
     Planting("weights-grow", "slow-divergence", "mlp sgd, transformer adam", f.WeightsGrow, SLOW),
     Planting("weights-drift", "slow-divergence", "autoencoder adam, regression sgd, cnn adam", f.WeightsDrift, SLOW),
     Planting("lr-creep", "slow-divergence", "regression adam, transformer momentum", lambda: f.RateCreep(130), SLOW),
     Planting("bad-batch", "loss-spike",
-        "mlp momentum, autoencoder adam, cnn adam, contrastive momentum", f.BadBatch, CLOSE),
+        "mlp momentum, autoencoder adam, cnn adam, contrastive momentum", f.BadBatch),
     Planting("bad-resume", "unrecovered-spike",
-        "mlp adam, regression momentum, cnn momentum, transformer adam", f.WeightsStruck, CLOSE),
+        "mlp adam, regression momentum, cnn momentum, transformer adam", f.WeightsStruck),
     Planting("bad-batches", "spikes-more-frequent", "mlp adam, cnn momentum", f.BadBatches, SLOW),
     Planting("hidden-term", "exploding-gradient",
         "mlp momentum, autoencoder sgd, transformer momentum, contrastive momentum",
@@ -61,7 +60,7 @@ NAN = (
     Planting("norm-at-zero", "nan-backward", "autoencoder adam, transformer momentum", f.NormAtZero, SHORT),
     Planting("overflow", "nan-after-growth",
         "regression sgd, autoencoder sgd, transformer sgd, cnn sgd",
-        lambda: f.RateJump(1000, 1e5), {**SHORT, **CLOSE}),
+        lambda: f.RateJump(1000, 1e5), SHORT),
     Planting("empty-batch", "nan-empty-batch", "mlp adam, transformer adam", f.EmptyBatch, SHORT),
     Planting("scaler-fails", "fp16-range",
         "mlp adam, autoencoder adam, transformer adam", f.LossScaler, {"declares": {"precision": "fp16"}}),

@@ -26,10 +26,10 @@ ORDINARY = (
 LOOKS_BAD = (
     Planting("early-blow-up", "healthy",
         "mlp momentum, cnn momentum",
-        f.Always, {"schedule": "linear", "close": True}, times=10, network={"last_gain": 4.0}),
+        f.Always, {"schedule": "linear"}, times=10, network={"last_gain": 4.0}),
     Planting("warmup-hump", "healthy",
         "regression momentum, transformer sgd", f.Always, {"schedule": "warmup-cosine"}, times=8),
-    Planting("catapult", "healthy", "regression sgd, contrastive sgd", lambda: f.RateTimes(4, 10), {"close": True}),
+    Planting("catapult", "healthy", "regression sgd, contrastive sgd", lambda: f.RateTimes(4, 10)),
     Planting("shelf", "healthy",
         "parity-mlp adam, parity-mlp momentum, parity-deep adam, parity-deep momentum", f.Always, {"steps": 2000}),
     Planting("flat-until-decay", "healthy",
