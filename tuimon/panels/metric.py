@@ -5,21 +5,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tuimon import braille
+from tuimon.braille import FAILURE, NOTE, WARNING, Picture
 from tuimon.monitor import Snapshot
+from tuimon.numerals import step_text, value_text
+from tuimon.panels.curve import Curve, Strokes, value_at
+from tuimon.panels.frame import BAD, DIM, NAME, VALUE, Marks, Title, blank_picture, layout_of, panel_picture
 from tuimon.panels.view import View
+from tuimon.plain import plain_text
 from tuimon.store import Column
+
+_INKS = {
+    braille.CURVE: "line",
+    braille.FAINT: "faint",
+    braille.POINT: "point",
+    braille.NAN: "bad",
+    braille.INF: "bad",
+    braille.OUTLIER: "outlier",
+    braille.NONPOSITIVE: "outlier",
+    braille.CURSOR: "cursor",
+    braille.UNDER_CURSOR: "crossed",
+    FAILURE: "bad",
+    WARNING: "warning",
+    NOTE: "axis",
+    NAME: "name",
+    VALUE: "value",
+    DIM: "axis",
+    BAD: "bad",
+}
+_SEVERITY_INK = {"failure": FAILURE, "warning": WARNING, "note": NOTE}
+_SCHEDULES = ("lr",)
+"""Metrics that are set and not measured: no best value, and no point of them is an outlier."""
 
 
 class MetricPanel(Widget, can_focus=True):
     """A live curve that sends only the cells that changed.
 
-    What is shown follows from the size: a full picture with axes from 20x6 up, two to four lines high a thin curve with its
+    What is shown follows from the size: a full picture with axes from 18x5 up, two to four lines high a thin curve with its
     values at the left (all thin curves have the same gutter, so their steps line up), one line high name, value and curve.
 
     All state comes in by these attributes; setting one redraws what it changes, and nothing else does.
@@ -33,7 +64,27 @@ class MetricPanel(Widget, can_focus=True):
         plain_marks: ASCII only: no braille, no box lines.
     """
 
-    DEFAULT_CSS = "MetricPanel { height: 1fr; width: 1fr; }"
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"curve--{ink}" for ink in _INKS.values()}
+    DEFAULT_CSS = """
+    MetricPanel {
+        height: 1fr; width: 1fr;
+        .curve--line { color: ansi_cyan; }
+        .curve--crossed { color: ansi_cyan; text-style: reverse; }
+        .curve--faint { color: ansi_bright_black; }
+        .curve--axis { color: ansi_bright_black; }
+        .curve--point { color: ansi_magenta; }
+        .curve--bad { color: ansi_red; text-style: bold; }
+        .curve--outlier { color: ansi_yellow; }
+        .curve--warning { color: ansi_yellow; }
+        .curve--cursor { color: ansi_default; }
+        .curve--name { text-style: bold; }
+        .curve--value { color: ansi_default; }
+        &.-val_loss .curve--line, &.-val_loss .curve--crossed { color: ansi_magenta; }
+        &.-grad_norm .curve--line, &.-grad_norm .curve--crossed { color: ansi_green; }
+        &.-lr .curve--line, &.-lr .curve--crossed { color: ansi_bright_blue; }
+        &:focus .curve--name { text-style: bold underline; }
+    }
+    """
 
     column: reactive[Column | None] = reactive(None, repaint=False)
     companion: reactive[Column | None] = reactive(None, repaint=False)
@@ -41,8 +92,6 @@ class MetricPanel(Widget, can_focus=True):
     snapshot: reactive[Snapshot] = reactive(Snapshot(), repaint=False)
     label: reactive[str] = reactive("", repaint=False)
     plain_marks: reactive[bool] = reactive(False, repaint=False)
-
-    COLOURS: ClassVar[dict[str, str]] = {"loss": "cyan", "val_loss": "magenta", "grad_norm": "green", "lr": "bright_blue"}
 
     @dataclass
     class StepChosen(Message):
@@ -55,19 +104,152 @@ class MetricPanel(Widget, can_focus=True):
         def control(self) -> MetricPanel:
             return self.panel
 
-    def __init__(self, label: str = "", *, plain_marks: bool = False, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        label: str = "",
+        *,
+        plain_marks: bool = False,
+        id: str | None = None,  # noqa: A002 - the toolkit's own name
+        classes: str | None = None,
+    ) -> None:
         super().__init__(id=id, classes=classes)
         self.set_reactive(MetricPanel.label, label)
         self.set_reactive(MetricPanel.plain_marks, plain_marks)
+        self._curve = Curve()
+        self._strokes: Strokes | None = None
+        self._picture = Picture((), ())
+        self._inks: dict[str, Style] = {}
+
+    def watch_column(self, column: Column | None) -> None:
+        self._curve = Curve(robust=column is None or column.name not in _SCHEDULES)
+        if column is not None:
+            self.set_class(column.name == "val_loss", "-val_loss")
+            self.set_class(column.name == "grad_norm", "-grad_norm")
+            self.set_class(column.name == "lr", "-lr")
+        self._show()
+
+    def watch_companion(self) -> None:
+        self._show()
+
+    def watch_view(self) -> None:
+        self._show()
+
+    def watch_snapshot(self) -> None:
+        self._show()
+
+    def watch_label(self) -> None:
+        self._show()
+
+    def watch_plain_marks(self) -> None:
+        self._show()
+
+    def on_resize(self) -> None:
+        self._show()
+
+    def notify_style_update(self) -> None:
+        self._inks.clear()
+        super().notify_style_update()
 
     def step_at(self, x: int) -> int | None:
         """The step drawn in column `x` of the widget, None outside the curve."""
-        return None
+        layout = layout_of(*self.size)
+        column = x - layout.x
+        if self._strokes is None or not 0 <= column < layout.columns:
+            return None
+        return self._strokes.grid.step(column)
 
     def render_line(self, y: int) -> Strip:
-        return Strip.blank(self.size.width)
+        if not 0 <= y < len(self._picture.rows):
+            return Strip.blank(self.size.width, self.rich_style)
+        text, inks = self._picture.rows[y], self._picture.inks[y]
+        segments = []
+        start = 0
+        for x in range(1, len(text) + 1):
+            if x == len(text) or inks[x] != inks[start]:
+                segments.append(Segment(text[start:x], self._style(inks[start])))
+                start = x
+        return Strip(segments, len(text))
 
     def on_click(self, event: events.Click) -> None:
         step = self.step_at(event.x)
         if step is not None:
             self.post_message(self.StepChosen(self, step))
+
+    def _style(self, ink: str) -> Style:
+        style = self._inks.get(ink)
+        if style is None:
+            name = _INKS.get(ink)
+            style = self._inks[ink] = self.get_component_rich_style(f"curve--{name}") if name else self.rich_style
+        return style
+
+    def _show(self) -> None:
+        """Makes the picture anew and refreshes the cells in which it differs from the one on the screen."""
+        if not self.is_attached or not self.size:
+            return
+        before, self._picture = self._picture, self._drawn()
+        regions = changed_regions(before, self._picture)
+        if regions is None:
+            self.refresh()
+        elif regions:
+            self.refresh(*regions)
+
+    def _drawn(self) -> Picture:
+        layout = layout_of(*self.size)
+        column, snapshot = self.column, self.snapshot
+        name = plain_text(self.label or (column.name if column else ""), 24)
+        if column is None or not column.count or snapshot.first_step is None or snapshot.last_step is None:
+            self._strokes = None
+            words = f"no {name} in this log yet" if snapshot.records else "waiting for the first record"
+            return blank_picture(layout, Title(name, ""), words)
+        # A rewound or unsorted log has columns that reach past the newest step.
+        extent = _extent(column, snapshot)
+        self._strokes = self._curve.strokes(column, self.view, extent, 2 * layout.columns, self.companion)
+        marks = Marks([(found.onset_step, _SEVERITY_INK[found.severity]) for found in snapshot.findings], snapshot.rewinds)
+        title = title_of(name, column, self.view)
+        return panel_picture(layout, title, self._strokes, marks, self.view.cursor, plain=self.plain_marks)
+
+
+def _extent(column: Column, snapshot: Snapshot) -> tuple[int, int]:
+    """First and last step that all panels of a run show."""
+    first, last = snapshot.first_step or 0, snapshot.last_step or 0
+    for walk in column.passes:
+        if len(walk.steps):
+            first, last = min(first, walk.steps[0]), max(last, walk.steps[-1])
+    return first, last
+
+
+def title_of(name: str, column: Column, view: View) -> Title:
+    """The words of a panel: the value at the cursor or else the last one, the best, what is non-finite."""
+    value, at = column.last, ""
+    if view.cursor is not None:
+        found = value_at(column, view.cursor)
+        value, at = (found[1], f"@{step_text(found[0])}") if found else (None, f"@{step_text(view.cursor)}")
+    extreme = extreme_step = ""
+    if column.best is not None and column.best_step is not None and column.name not in (*_SCHEDULES, "grad_norm"):
+        extreme, extreme_step = f"best {value_text(column.best)}", f"@{step_text(column.best_step)}"
+    trouble = f"{step_text(column.non_finite)} non-finite" if column.non_finite else ""
+    notes = " ".join(word for word in ("log" if view.log else "", f"smooth {view.smooth}" if view.smooth else "") if word)
+    return Title(name, value_text(value), extreme, extreme_step, trouble, notes, at)
+
+
+def changed_regions(before: Picture, after: Picture) -> list[Region] | None:
+    """The pieces in which two pictures differ, or None when their sizes do.
+
+    Pieces at most two cells apart are one: a cursor movement costs about as many bytes as two braille cells.
+    """
+    if len(before.rows) != len(after.rows) or (after.rows and len(before.rows[0]) != len(after.rows[0])):
+        return None
+    regions = []
+    for y, (old, new, old_ink, new_ink) in enumerate(zip(before.rows, after.rows, before.inks, after.inks, strict=True)):
+        if old == new and old_ink == new_ink:
+            continue
+        start = stop = -1
+        for x, cell in enumerate(zip(old, new, old_ink, new_ink, strict=True)):
+            if cell[0] == cell[1] and cell[2] == cell[3]:
+                continue
+            if start >= 0 and x - stop > 2:
+                regions.append(Region(start, y, stop - start, 1))
+                start = -1
+            start, stop = (x if start < 0 else start), x + 1
+        regions.append(Region(start, y, stop - start, 1))
+    return regions

@@ -1,0 +1,271 @@
+"""The live curve: columns in, cells out (stdlib only, pure functions).
+
+A picture is `width` x `height` terminal cells; each holds 2 x 4 braille dots. Every dot column is the vertical stroke
+from the least to the greatest value of its slice of steps, so a spike of one step survives any reduction. Non-finite
+values are cells of their own: NaN at the bottom edge, the infinities at the top edge, in their columns.
+
+Each cell has an ink, a letter that the caller gives a colour; whatever an ink says, the character says as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from tuimon.scale import Scale
+
+
+class Slice(Protocol):
+    """One horizontal slice of the curve (`tuimon.store.Bin`); low and high are None without a finite point."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def last(self) -> float | None: ...
+    @property
+    def nan(self) -> int: ...
+    @property
+    def inf(self) -> int: ...
+
+
+BLANK, CURVE, FAINT, POINT, NAN, INF, OUTLIER, NONPOSITIVE = " cfpnioz"
+"""Inks: nothing, the curve, a curve behind it, companion points, and the four marks."""
+CURSOR, UNDER_CURSOR, FAILURE, WARNING, NOTE = "xXFWN"
+"""Inks of vertical lines: the cursor, the curve where the cursor crosses it, and onsets by severity."""
+
+
+class Glyphs(NamedTuple):
+    """The characters of a picture; `cells[left + 16 * right]` has the dots of both halves, bit 0 lowest."""
+
+    cells: tuple[str, ...]
+    faint: tuple[str, ...]
+    nan: str
+    inf: str
+    above: str
+    below: str
+    nonpositive: str
+    point: str
+    lines: Mapping[str, str]
+
+
+def _braille(left: int, right: int) -> str:
+    """U+2800 plus the dots: bits 6, 2, 1, 0 are the left column from the bottom up, 7, 5, 4, 3 the right one."""
+    code = sum(1 << bit for level, bit in enumerate((6, 2, 1, 0)) if left >> level & 1)
+    code += sum(1 << bit for level, bit in enumerate((7, 5, 4, 3)) if right >> level & 1)
+    return chr(0x2800 + code) if code else " "
+
+
+# Which ASCII character a vertical pattern of four dots (bit 0 lowest) looks like.
+_ASCII = " _-_-|--'|-|'|||"
+
+BRAILLE = Glyphs(
+    cells=tuple(_braille(key & 15, key >> 4) for key in range(256)),
+    # Stippled, so that a curve behind another is told from it without any colour.
+    faint=tuple(_braille(key & 0b0101, key >> 4 & 0b1010) for key in range(256)),
+    nan="\N{MULTIPLICATION SIGN}",
+    inf="\N{INFINITY}",
+    above="\N{BLACK UP-POINTING TRIANGLE}",
+    below="\N{BLACK DOWN-POINTING TRIANGLE}",
+    nonpositive="\N{WHITE DOWN-POINTING TRIANGLE}",
+    point="\N{BULLET}",
+    lines={
+        CURSOR: "\N{BOX DRAWINGS LIGHT VERTICAL}",
+        **dict.fromkeys((FAILURE, WARNING, NOTE), "\N{BOX DRAWINGS LIGHT QUADRUPLE DASH VERTICAL}"),
+    },
+)
+ASCII = Glyphs(
+    cells=tuple(_ASCII[(key | key >> 4) & 15] for key in range(256)),
+    faint=tuple("." if key else " " for key in range(256)),
+    nan="x",
+    inf="i",
+    above="^",
+    below="v",
+    nonpositive="0",
+    point="o",
+    lines={CURSOR: "|", **dict.fromkeys((FAILURE, WARNING, NOTE), ":")},
+)
+
+
+class Picture(NamedTuple):
+    """`height` rows of text, each `width` cells, and the ink of every cell."""
+
+    rows: tuple[str, ...]
+    inks: tuple[str, ...]
+
+
+def draw(
+    curve: Sequence[Slice],
+    scale: Scale,
+    width: int,
+    height: int,
+    *,
+    stride: int = 1,
+    behind: Sequence[Sequence[Slice]] = (),
+    points: Sequence[Slice] = (),
+    lines: Mapping[int, str] | None = None,
+    glyphs: Glyphs = BRAILLE,
+    label: Callable[[float], str] | None = None,
+) -> Picture:
+    """The curve in `width` x `height` cells.
+
+    Args:
+        curve: slices from left to right; slice k stands at dot column k * stride. What does not fit is not drawn.
+        scale: the y axis; values outside it are marked at the edge.
+        stride: dot columns from one slice to the next; above 1 the points are joined by straight lines.
+        behind: curves drawn faint where `curve` leaves room (earlier passes, or the raw curve behind a smoothed one).
+        points: slices of a sparse companion, drawn as points over the curve.
+        lines: cell column -> ink (CURSOR, FAILURE, WARNING, NOTE) of a vertical line there, drawn where cells are free.
+        glyphs: BRAILLE or ASCII.
+        label: writes the value of the outermost outlier beside its mark; without it, marks only.
+    """
+    if width <= 0 or height <= 0:
+        return Picture((), ())
+    room = -(-2 * width // stride)
+    front = strokes(curve[:room], scale, 4 * height, stride, 2 * width)
+    back = [0] * (2 * width)
+    for other in behind:
+        for x, mask in enumerate(strokes(other[:room], scale, 4 * height, stride, 2 * width)):
+            back[x] |= mask
+    lines = lines or {}
+    columns = [
+        _cells(front[2 * c], front[2 * c + 1], back[2 * c], back[2 * c + 1], height, lines.get(c, BLANK), glyphs is ASCII)
+        for c in range(width)
+    ]
+    rows = [list(row) for row in zip(*(text for text, _ in columns), strict=True)]
+    inks = [list(row) for row in zip(*(ink for _, ink in columns), strict=True)]
+    _put_points(points[:room], scale, stride, rows, inks, glyphs)
+    _put_marks(curve[:room], scale, stride, rows, inks, glyphs, label)
+    return Picture(tuple(map("".join, rows)), tuple(map("".join, inks)))
+
+
+def strokes(slices: Sequence[Slice], scale: Scale, dots: int, stride: int, width: int) -> list[int]:
+    """One bit mask per dot column, bit 0 lowest: the strokes of the curve, joined to their neighbours.
+
+    A slice without points is bridged; a slice with nothing but non-finite points interrupts the line.
+    """
+    masks = [0] * width
+    level = scale.level
+    before = -1  # the dot column of the previous slice with a finite point; -1 after a gap
+    bottom = top = 0
+    for k, piece in enumerate(slices):
+        low, high = piece.low, piece.high
+        if low is None or high is None or not scale.shows(high):
+            if piece.nan or piece.inf or high is not None:
+                before = -1
+            continue
+        x = k * stride
+        if x >= width:
+            break
+        down, up = level(low, dots), level(high, dots)
+        if before >= 0:
+            if x - before > 1:
+                start = min(max(down, bottom), top)
+                end = min(max(start, down), up)
+                bottom, top = _bridge(masks, before, start, x, end)
+            # Reach towards the neighbour, so that a steep curve is a line and not loose dots.
+            stretched_down, stretched_up = min(down, top + 1), max(up, bottom - 1)
+        else:
+            stretched_down, stretched_up = down, up
+        masks[x] |= (2 << stretched_up) - (1 << stretched_down)
+        before, bottom, top = x, down, up
+    return masks
+
+
+def _bridge(masks: list[int], left: int, start: int, right: int, end: int) -> tuple[int, int]:
+    """Draws the straight line between two dot columns (both excluded); returns the levels of its last column."""
+    last = start
+    for x in range(left + 1, right):
+        y = start + round((end - start) * (x - left) / (right - left))
+        low, high = (min(last + 1, y), y) if y >= last else (y, max(last - 1, y))
+        masks[x] |= (2 << high) - (1 << low)
+        last = y
+    return last, last
+
+
+# Appending a point changes one or two of these columns; the others are found here again instead of being composed.
+@lru_cache(maxsize=8192)
+def _cells(left: int, right: int, back_left: int, back_right: int, height: int, line: str, plain: bool) -> tuple[str, str]:
+    """One column of cells from top to bottom, and its inks."""
+    glyphs = ASCII if plain else BRAILLE
+    text, ink = [], []
+    for row in range(height - 1, -1, -1):
+        shift = 4 * row
+        key = (left >> shift & 15) | (right >> shift & 15) << 4
+        if key:
+            text.append(glyphs.cells[key])
+            ink.append(UNDER_CURSOR if line == CURSOR else CURVE)
+            continue
+        key = (back_left >> shift & 15) | (back_right >> shift & 15) << 4
+        faint = glyphs.faint[key]
+        if faint != " ":
+            text.append(faint)
+            ink.append(FAINT)
+        else:
+            text.append(glyphs.lines.get(line, " "))
+            ink.append(line)
+    return "".join(text), "".join(ink)
+
+
+def _put_points(
+    points: Sequence[Slice], scale: Scale, stride: int, rows: list[list[str]], inks: list[list[str]], glyphs: Glyphs
+) -> None:
+    """Companion points over the curve, one character each; non-finite ones at their edges."""
+    height = len(rows)
+    for k, piece in enumerate(points):
+        column = k * stride // 2
+        if piece.nan:
+            rows[-1][column], inks[-1][column] = glyphs.nan, POINT
+        if piece.inf:
+            rows[0][column], inks[0][column] = glyphs.inf, POINT
+        if piece.last is not None and scale.shows(piece.last):
+            row = height - 1 - scale.level(piece.last, 4 * height) // 4
+            rows[row][column], inks[row][column] = glyphs.point, POINT
+
+
+def _put_marks(
+    curve: Sequence[Slice],
+    scale: Scale,
+    stride: int,
+    rows: list[list[str]],
+    inks: list[list[str]],
+    glyphs: Glyphs,
+    label: Callable[[float], str] | None,
+) -> None:
+    """What the axis cannot hold, at the edges: outliers, values <= 0 on a log axis, infinities, NaN."""
+    top = bottom = None
+    for k, piece in enumerate(curve):
+        column = k * stride // 2
+        if piece.high is not None and piece.high > scale.high:
+            rows[0][column], inks[0][column] = glyphs.above, OUTLIER
+            if top is None or piece.high > top[0]:
+                top = (piece.high, column)
+        if piece.low is not None and piece.low < scale.low:
+            hidden = not scale.shows(piece.low)
+            rows[-1][column], inks[-1][column] = (
+                (glyphs.nonpositive, NONPOSITIVE) if hidden else (glyphs.below, OUTLIER)
+            )
+            if not hidden and (bottom is None or piece.low < bottom[0]):
+                bottom = (piece.low, column)
+    for k, piece in enumerate(curve):
+        column = k * stride // 2
+        if piece.inf:
+            rows[0][column], inks[0][column] = glyphs.inf, INF
+        if piece.nan:
+            rows[-1][column], inks[-1][column] = glyphs.nan, NAN
+    if label is not None:
+        for outlier, row in ((top, 0), (bottom, -1)):
+            if outlier is not None:
+                _put_label(label(outlier[0]), outlier[1], rows[row], inks[row])
+
+
+def _put_label(text: str, column: int, row: list[str], ink: list[str]) -> None:
+    """Writes the value beside its mark, to the left or else to the right, if nothing but free cells is covered."""
+    free = {BLANK, FAILURE, WARNING, NOTE, CURSOR}
+    for start in (column - len(text), column + 1):
+        if start >= 0 and start + len(text) <= len(row) and all(mark in free for mark in ink[start : start + len(text)]):
+            row[start : start + len(text)] = text
+            ink[start : start + len(text)] = OUTLIER * len(text)
+            return

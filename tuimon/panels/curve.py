@@ -1,0 +1,145 @@
+"""From a column of the store to the slices of one picture, keeping what an appended point does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tuimon.panels.view import View
+from tuimon.scale import Grid, Scale, fixed_grid, limits, live_grid, tail_grid
+from tuimon.store import Bin, Column
+
+_SMOOTHING = (1.0, 0.25, 0.08, 0.025)
+"""Weight of a new column in the running mean, per smoothing level: about 1, 7, 24 and 80 columns of memory."""
+_EARLIER = 4
+"""Passes before the current one that are drawn; a run that was rewound more often would be all shadow."""
+
+
+class Strokes(NamedTuple):
+    """What one picture draws."""
+
+    grid: Grid
+    scale: Scale
+    curve: Sequence[Bin]
+    behind: tuple[Sequence[Bin], ...]
+    points: Sequence[Bin]
+
+
+class Curve:
+    """The slices and axes of one panel from one picture to the next.
+
+    Both axes are sticky and the slices of the current pass are kept, so that a picture after an appended point costs the
+    last slices only, and differs from the one before in few cells.
+    """
+
+    def __init__(self, *, robust: bool = True) -> None:
+        self._robust = robust
+        self._scale: Scale | None = None
+        self._column: Column | None = None
+        self._grid: Grid | None = None
+        self._bins: list[Bin] = []
+        self._seen: tuple[int, int] | None = None  # passes and last step at the previous picture
+        self._earlier: list[list[Bin]] = []
+
+    def strokes(
+        self, column: Column, view: View, extent: tuple[int, int], dots: int, companion: Column | None = None
+    ) -> Strokes:
+        """The slices to draw over the steps `extent` of the run in `dots` dot columns."""
+        grid = grid_of(view, extent, dots)
+        self._take(column, grid)
+        curve, overtaken = self._merged(column, grid)
+        points = companion.bins(grid.low, grid.high, grid.slices) if companion and (view.overlay or view.share) else []
+        behind = overtaken
+        if view.smooth:
+            behind = [curve, *overtaken]
+            curve = smoothed(curve, view.smooth)
+        drawn = [*behind, curve, points]
+        self._scale = limits(drawn, self._scale, log=view.log, robust=self._robust)
+        return Strokes(grid, self._scale, curve, tuple(behind), points if view.overlay else [])
+
+    def _take(self, column: Column, grid: Grid) -> None:
+        """Brings the slices of all passes up to date."""
+        walks, last = len(column.passes), column.last_step
+        fresh = column is not self._column or grid != self._grid or self._seen is None or self._seen[0] != walks
+        if fresh:
+            if column is not self._column:
+                self._scale = None
+            self._column, self._grid = column, grid
+            self._bins = column.bins(grid.low, grid.high, grid.slices)
+            first = max(0, walks - 1 - _EARLIER)
+            self._earlier = [column.bins(grid.low, grid.high, grid.slices, walk) for walk in range(first, walks - 1)]
+        elif last is not None and self._seen is not None:
+            self._extend(column, grid, self._seen[1], last)
+        self._seen = (walks, last) if last is not None else None
+
+    def _extend(self, column: Column, grid: Grid, known: int, last: int) -> None:
+        """Takes the slices from the one that holds the step `known` to the one that holds `last` again."""
+        start, stop = max(known, grid.low), min(last, grid.high)
+        if start > stop:
+            return
+        width, rest = divmod(grid.high - grid.low + 1, grid.slices)
+        if rest:
+            self._bins = column.bins(grid.low, grid.high, grid.slices)
+            return
+        i, j = (start - grid.low) // width, (stop - grid.low) // width + 1
+        self._bins[i:j] = column.bins(grid.low + i * width, grid.low + j * width - 1, j - i)
+
+    def _merged(self, column: Column, grid: Grid) -> tuple[Sequence[Bin], list[Sequence[Bin]]]:
+        """The curve as it stands (each pass up to where a later one took over), and what was overtaken."""
+        if not self._earlier:
+            return self._bins, []
+        curve = list(self._bins)
+        overtaken: list[Sequence[Bin]] = []
+        walks = column.passes
+        takeover = walks[-1].steps[0] if len(walks[-1].steps) else grid.high + 1
+        for bins, walk in zip(reversed(self._earlier), reversed(walks[:-1]), strict=False):
+            cut = 0 if takeover < grid.low else grid.slice_of(takeover) if takeover <= grid.high else grid.slices
+            for k in range(cut):
+                if bins[k].low is not None or bins[k].nan or bins[k].inf:
+                    curve[k] = bins[k]
+            overtaken.append([*[_EMPTY] * cut, *bins[cut:]])
+            takeover = min(takeover, walk.steps[0]) if len(walk.steps) else takeover
+        return curve, overtaken
+
+
+_EMPTY = Bin(None, None, None, 0, 0)
+
+
+def grid_of(view: View, extent: tuple[int, int], dots: int) -> Grid:
+    """The x axis of a view of a run that has the steps `extent`."""
+    low, high = view.window(*extent)
+    if not view.live:
+        return fixed_grid(low, high, dots)
+    if low > extent[0] and view.low is None:
+        return tail_grid(low, high, dots)
+    return live_grid(low, high, dots)
+
+
+def smoothed(curve: Sequence[Bin], level: int) -> list[Bin]:
+    """The running mean of the last value of each slice, in one walk from left to right; non-finite points have no say.
+
+    The mean is corrected for its start as in Kingma and Ba (2015), so that the first values are themselves.
+    """
+    weight = _SMOOTHING[min(level, len(_SMOOTHING) - 1)]
+    mean, mass = 0.0, 0.0
+    result = []
+    for piece in curve:
+        if piece.last is None:
+            result.append(piece)
+            continue
+        # Weighted terms, not the difference: that overflows between two values of 1e308 and opposite sign.
+        mean = (1 - weight) * mean + weight * piece.last
+        mass = (1 - weight) * mass + weight
+        value = min(max(mean / mass, -1.7e308), 1.7e308)
+        result.append(Bin(value, value, value, piece.nan, piece.inf))
+    return result
+
+
+def value_at(column: Column, step: int) -> tuple[int, float] | None:
+    """Step and value of the newest point at or before `step`, in the pass that stands there; None before the first."""
+    for walk in range(len(column.passes) - 1, -1, -1):
+        steps = column.passes[walk].steps
+        if len(steps) and steps[0] <= step:
+            found, values = column.window(steps[0], step, walk)
+            return found[-1], values[-1]
+    return None
