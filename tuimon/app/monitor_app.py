@@ -32,6 +32,7 @@ from tuimon.panels.records import RecordsView
 from tuimon.panels.scene import Scene
 from tuimon.panels.table import SymptomTable
 from tuimon.panels.timeline import Timeline
+from tuimon.plain import plain_text
 from tuimon.record import Batch
 
 Post = Callable[[Batch | Status], object]
@@ -48,14 +49,13 @@ class Options:
     """What the command line says about the screen.
 
     Attributes:
-        name, format: of the input, for the header.
+        name: of the input, for the header.
         theme: a key of THEMES.
         ascii: no character beyond ASCII in pictures and marks.
         fps: frames per second at most. 20 draws each record of a run of 20 steps/s as it comes.
     """
 
     name: str = ""
-    format: str = ""
     theme: str = "dark"
     ascii: bool = False
     fps: float = 20.0
@@ -71,6 +71,7 @@ class MonitorApp(App[None]):
     Args:
         options: how to look.
         follow: makes the follower, given what it shall post to; None when batches are posted by somebody else (a test).
+        describe: what the input was taken for, in one line; asked again while it may change.
         clock: Unix time in seconds.
     """
 
@@ -94,6 +95,8 @@ class MonitorApp(App[None]):
         self,
         options: Options,
         follow: Callable[[Post], Follower] | None = None,
+        *,
+        describe: Callable[[], str] = str,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
@@ -108,6 +111,8 @@ class MonitorApp(App[None]):
         self._held: Snapshot | None = None
         self._age = ""
         self._clock = clock
+        self._describe = describe
+        self._taken_for = ""
         self._frame: Timer | None = None
         self._drawn_at = 0.0
         self._follower = follow(self._post) if follow else None
@@ -141,6 +146,11 @@ class MonitorApp(App[None]):
         """Called in the follower's thread."""
         self.post_message(Arrived(brought) if isinstance(brought, Batch) else StatusChanged(brought))
 
+    def take_over(self, monitor: Monitor, status: Status) -> None:
+        """Shows a run that somebody else has read."""
+        self.monitor, self._newest, self.status = monitor, monitor.snapshot, status
+        self._tell_format()
+
     # What comes in.
 
     def on_arrived(self, message: Arrived) -> None:
@@ -148,7 +158,13 @@ class MonitorApp(App[None]):
         if self._follower is not None:
             self._follower.acknowledge()
         self._age = ""
+        if not self._taken_for:
+            self._tell_format()
         self.request_frame()
+
+    def _tell_format(self) -> None:
+        # Without the count of records, which grows, and the roles, which the panels show.
+        self._taken_for = plain_text(self._describe().partition(";")[0].partition(",")[0], 40)
 
     def on_status_changed(self, message: StatusChanged) -> None:
         self.status = message.status
@@ -194,7 +210,7 @@ class MonitorApp(App[None]):
             desk=self.desk,
             status=self.status,
             name=self.options.name,
-            format=self.options.format,
+            format=self._taken_for,
             age=self._age,
             behind=self._newest.records - snapshot.records,
             ascii=self.options.ascii,

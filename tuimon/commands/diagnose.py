@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tuimon.plain import plain_text
 from tuimon.record import ROLES
@@ -51,6 +51,11 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", metavar="NAME", default=None, help="which field is the optimizer step")
 
 
+def source_arguments(args: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments of `open_source` that `add_source_arguments` asked for."""
+    return {"format": args.format, "roles": dict(args.roles), "step": args.step}
+
+
 def _role(text: str) -> tuple[str, str]:
     role, equals, name = text.partition("=")
     if role not in ROLES or not equals or not name:
@@ -68,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         counted = fail_on_words(args.fail_on)
-        report = examine(args.file, format=args.format, roles=dict(args.roles), step=args.step)
+        report = examine(args.file, **source_arguments(args))
     except (SourceError, OSError, ValueError) as error:
         print(f"tuimon: {complaint(args.file, error)}", file=sys.stderr)
         return EXIT_UNREADABLE

@@ -20,6 +20,7 @@ def open_source(
     format: str | None = None,
     roles: Mapping[str, str] | None = None,
     step: str | None = None,
+    stdin: int = 0,
 ) -> Source:
     """The source for `path`; it is read only by `Source.read`, apart from a look at its beginning.
 
@@ -29,6 +30,7 @@ def open_source(
         format: key of the table of formats, instead of looking.
         roles: role -> name in the log, instead of looking.
         step: name of the step in the log, instead of looking.
+        stdin: descriptor that "-" reads from.
 
     Raises:
         SourceError: this is no log that can be read; the message says why.
@@ -40,7 +42,7 @@ def open_source(
         if role not in ROLES:
             raise SourceError(f"no role is called {plain_text(role, 40)}; there are {', '.join(ROLES)}")
     if name == "-":
-        return Waiting(Pipe(0), entry, roles, step)
+        return Waiting(Pipe(stdin), entry, roles, step)
     if os.path.isdir(name):
         from tuimon.sources.runs import newest_run
 
