@@ -486,6 +486,12 @@ def test_no_layout_goes_back_in_steps(name: str) -> None:
         ),
         # 7: a counter that starts again in each epoch
         ("Epoch 1 batch 1 loss 2.50\nEpoch 1 batch 2 loss 2.25\nEpoch 2 batch 1 loss 2.125\n", "loss", [(1, 2.5), (2, 2.25), (4, 2.125)]),
+        # 16: the mean of an epoch in an epoch's own line
+        (
+            "Epoch: 1 iter: 100 loss: 2.50\nEpoch: 1 iter: 200 loss: 2.25\nEpoch 1 loss: 2.60 val_loss: 2.40\nEpoch: 2 iter: 300 loss: 2.125\n",
+            "loss",
+            [(100, 2.5), (200, 2.25), (300, 2.125)],
+        ),
         # 7: what a setup counts is not the run's step
         ("Step 1/3: loading\nStep 2/3: building\nStep 3/3: compiling\nEpoch 1 loss 2.50\nEpoch 2 loss 2.25\n", "loss", [(1, 2.5), (2, 2.25)]),
         # 7: what is said of the best step is no return to it
@@ -500,8 +506,8 @@ def test_no_layout_goes_back_in_steps(name: str) -> None:
             " 50%|#####     | 250/500 [00:05<00:05,  50.0it/s]{'loss': 2.5, 'epoch': 0.5}\n"
             "100%|##########| 500/500 [00:10<00:00,  50.0it/s]{'loss': 2.25, 'epoch': 1.0}\n"
             "100%|##########| 13/13 [00:01<00:00,  13.0it/s]\n{'eval_loss': 2.4, 'epoch': 1.0}\n{'train_runtime': 11.5, 'train_loss': 2.375, 'epoch': 1.0}\n",
-            "train_loss",
-            [(500, 2.375)],
+            "val_loss",
+            [(500, 2.4)],
         ),
         # 8: eight ranks print the same step
         ("step: 4 loss: 7.625\n" * 8 + "step: 5 loss: 7.125\n" * 8, "loss", [(4, 7.625), (5, 7.125)]),
@@ -592,6 +598,15 @@ def test_a_restarted_file_is_read_from_scratch() -> None:
 # --- laws ------------------------------------------------------------------------------------------------------------
 
 WHOLE = "".join(text for text, _ in LAYOUTS.values()).encode()
+
+
+def test_a_summary_behind_the_last_bar_is_no_return_to_an_early_step() -> None:
+    text = (
+        " 50%|#####     | 250/500 [00:05<00:05,  50.0it/s]\n{'loss': 2.5, 'epoch': 0.5}\n"
+        "100%|##########| 500/500 [00:10<00:00,  50.0it/s]\n{'loss': 2.25, 'epoch': 1.0}\n"
+        "100%|##########| 13/13 [00:01<00:00,  13.0it/s]\n{'eval_loss': 2.4, 'epoch': 1.0}\n{'train_runtime': 11.5, 'train_loss': 2.375, 'epoch': 1.0}\n"
+    )
+    assert [step for step, _ in read(text)] == [250, 500, 500, 500]
 
 
 @settings(max_examples=60, deadline=None)
@@ -695,6 +710,17 @@ def test_a_log_with_a_new_layout_on_every_line_does_not_fill_the_memory() -> Non
     for k in range(20_000):
         log._reader.line(f"{rng.choice(words)} {rng.choice(words)} {k}: {rng.choice(words)}={k}.5")
     assert len(log._reader._plans) <= 1024
+
+
+def test_a_box_and_a_block_without_end_do_not_fill_the_memory() -> None:
+    log = TextLog(Pieces([b""]))
+    for k in range(5000):
+        log._reader.line(f"| name{'abcdefghij'[k % 10]}{chr(97 + k % 26)} | {k} |")
+    assert len(log._reader._block_places) <= 513
+    rng = random.Random(9)
+    for _ in range(5000):
+        log._reader.line(f"{''.join(rng.choice('abcdefgh') for _ in range(9))} loss: 1.2345")
+    assert len(log._reader._block) <= 513
 
 
 def test_plain_lines_are_read_fast_enough(tmp_path: object) -> None:

@@ -104,6 +104,11 @@ def split_words(name: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
 
 
+def is_val(name: str) -> bool:
+    """Whether a name says that it was measured on validation data."""
+    return not w.VAL_WORDS.isdisjoint(split_words(name))
+
+
 def is_time(name: str) -> bool:
     """Whether a number of this name says how long or how big, not how well."""
     parts = split_words(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tuimon.sources.names import match
 from tuimon.sources.text import words as w
-from tuimon.sources.text.naming import BOX, is_epoch, is_step, is_time, name_before, split_words
+from tuimon.sources.text.naming import BOX, is_epoch, is_step, is_time, is_val, name_before, split_words
 
 MOST_FIELDS = 256
 """Numbers of a line that are looked at; DETR prints 110, a matrix printed on one line has thousands."""
@@ -238,12 +238,11 @@ def _before_metrics(result: Plan, texts: Sequence[str]) -> str:
 
 def _phased(name: str, result: Plan) -> str:
     """`name` with what it was measured on, if the line says so and the name does not."""
-    parts = split_words(name)
-    if result.val and w.VAL_WORDS.isdisjoint(parts) and not {"train", "training", "tel"} & set(parts):
-        return f"val {name}"
-    if result.summary and not result.val and w.VAL_WORDS.isdisjoint(parts):
-        return f"{name} (epoch)"
-    return name
+    if is_val(name):
+        return name
+    if result.val:
+        return name if {"train", "training", "tel"} & set(split_words(name)) else f"val {name}"
+    return f"{name} (epoch)" if result.summary else name
 
 
 def _is_pure(result: Plan, texts: Sequence[str]) -> bool:

@@ -11,6 +11,8 @@ from hashlib import blake2b
 from tuimon.sources.text import words as w
 from tuimon.sources.text.evidence import Here, is_loss, is_precise, is_sure, moves, values
 from tuimon.sources.text.lex import cut, pattern, plain, tidy
+from tuimon.sources.text.naming import is_val
+from tuimon.sources.text.notices import says_not_finite, step_in
 from tuimon.sources.text.plan import NOTHING, Plan, plan
 from tuimon.sources.text.steps import LARGEST, Position, integer
 from tuimon.sources.text.tables import Tables
@@ -29,6 +31,9 @@ MOST_USES = 10_000
 
 MOST_WAITING = 16
 """Lines kept for a log that ends before there is any evidence."""
+
+LONGEST_BLOCK = 512
+"""Lines that are put together to one record; Coqui prints 45."""
 
 Row = tuple[int, tuple[str, ...], Sequence[float | None]]
 
@@ -119,13 +124,12 @@ class Reader:
             self._remember(known, line, parts[1::2])
 
     def _plan(self, parts: list[str]) -> Plan:
-        key: str | bytes = "\0".join(parts[::2])
-        if len(key) > LONGEST_KEY:
-            key = blake2b(key.encode("utf-8", "surrogatepass")).digest()  # type: ignore[union-attr]
+        text = "\0".join(parts[::2])
+        key = text if len(text) <= LONGEST_KEY else blake2b(text.encode("utf-8", "surrogatepass")).digest()
         known = self._plans.get(key)
         if known is None:
             if len(self._plans) >= MOST_LAYOUTS:
-                self._plans = {text: old for text, old in self._plans.items() if old.accepted}
+                self._plans = {layout: old for layout, old in self._plans.items() if old.accepted}
                 if len(self._plans) >= MOST_LAYOUTS:
                     self._plans.clear()
             known = self._plans[key] = plan(parts[::2])
@@ -189,13 +193,15 @@ class Reader:
             self._position.note(known, numbers)
 
     def _emit(self, known: Plan, numbers: Sequence[str]) -> None:
-        names, before = self._named(known), self._position.now
+        names, before = self._named(known, numbers), self._position.now
         if known.step is None and known.guess is not None and known.accepted:
             step = integer(numbers[known.guess])
             step = self._position.of(known, numbers) if step is None else step
             self._position.now = step
         else:
-            step = self._position.of(known, numbers) if known.bar != "full" else self._full_bar(known, numbers)
+            # A Keras bar that is full ends an epoch; it is the epoch's record.
+            place = self._position.epoch_record if known.bar == "full" else self._position.of
+            step = place(known, numbers)
         if not known.summary:
             self._val = known.val
         if not known.measures and before is not None and step < before and self._position.counted:
@@ -204,7 +210,7 @@ class Reader:
             return
         cells = values(numbers, known.indexes)
         if known.absent is not None and numbers[known.absent] == "0":
-            names, cells = (*names, "lm loss"), [*cells, float("nan")]
+            names, cells = (*names, "lm loss"), [*cells, math.nan]
         if known.bar == "tqdm" and self._shown == (step, cells):
             # A bar is drawn again when nothing but the clock has changed.
             return
@@ -223,14 +229,14 @@ class Reader:
             self._put(self._position.epoch_record(known, numbers), known.names, cells)
             self._told = (self._position.here, self._count)
 
-    def _full_bar(self, known: Plan, numbers: Sequence[str]) -> int:
-        """A Keras bar that is full ends an epoch; it is the epoch's record."""
-        return self._position.epoch_record(known, numbers)
-
-    def _named(self, known: Plan) -> tuple[str, ...]:
-        """The names of a line; a summary without a word on what it sums up belongs to what came before."""
+    def _named(self, known: Plan, numbers: Sequence[str]) -> tuple[str, ...]:
+        """The names of a line, which tell a mean over an epoch from the values of its steps."""
         if known.summary and known.bare and self._val:
+            # It does not say what it sums up: what came before.
             return tuple(f"val {name.removesuffix(' (epoch)')}" for name in known.names)
+        whole = known.epoch is not None and known.step is None and "." not in numbers[known.epoch]
+        if whole and self._position.recorded and not known.val:
+            return tuple(name if is_val(name) else f"{name} (epoch)" for name in known.names)
         return known.names
 
     def _here(self) -> Here:
@@ -254,14 +260,14 @@ class Reader:
         if count == self._count and (known.measures or known.step is not None or known.dictionary):
             # No record came in between: the first one can still be told in its place.
             if known.step is None and known.guess is None and before is not None:
-                self._put(before, self._named(known), values(first, known.indexes))
+                self._put(before, self._named(known, first), values(first, known.indexes))
             else:
                 self._emit(known, first)
         return True
 
     def _block_row(self, known: Plan, numbers: Sequence[str]) -> None:
         """A line without a step: one of several that make a record, or a record by itself."""
-        if bool(self._block_places) != known.box:
+        if bool(self._block_places) != known.box or len(self._block_places) > LONGEST_BLOCK:
             # A box begins or ends here; its rows are no part of another record.
             self._flush()
         if known.box:
@@ -272,10 +278,10 @@ class Reader:
             return
         if not (known.accepted or self._evidence(known, numbers)):
             return
-        names = self._named(known)
+        names = self._named(known, numbers)
         if not known.summary and not known.bare:
             self._val = known.val
-        if any(name in self._block for name in names):
+        if any(name in self._block for name in names) or len(self._block) > LONGEST_BLOCK:
             self._flush()
         if not self._block:
             self._block_step = self._position.of(known, numbers)
@@ -301,14 +307,11 @@ class Reader:
         self._put(self._position.of_table(step, epoch), names, cells)
 
     def _notice(self, line: str) -> None:
-        """A sentence that says that the loss is not finite."""
-        if len(line) > 1000 or w.NOT_FINITE.search(line) is None:
-            return
-        if not w.NOTICE_CONTEXT.search(line) or not any(pattern.search(line) for pattern in w.NOTICES):
-            return
-        found = re.search(r"\b(?:step|iteration|iter|batch|epoch)\b\W{0,3}(\d{1,15})\b", line, re.IGNORECASE)
-        step = int(found[1]) if found else self._position.now
-        self._put(step if step is not None else 0, ("loss",), [float("nan")])
+        """A line that is no record may say that the loss is not finite."""
+        if says_not_finite(line):
+            step = step_in(line)
+            step = self._position.now if step is None else step
+            self._put(step or 0, ("loss",), [math.nan])
 
     def _put(self, step: int, names: tuple[str, ...], cells: Sequence[float | None]) -> None:
         self._count += 1

@@ -29,13 +29,14 @@ class Position:
     Attributes:
         now: step of the latest record, or of the latest line that named one; None before.
         counted: whether lines counted steps, so that records without a step or an epoch belong to the step before.
+        recorded: whether records had steps of their own, so that epochs are no steps.
     """
 
     def __init__(self) -> None:
         self.now: int | None = None
         self.counted = False
-        self._recorded = False
-        self.bar: tuple[int, int] | None = None
+        self.recorded = False
+        self._bar: tuple[int, int] | None = None
         self._used: tuple[int, int] | None = None
         self._latest: tuple[int, int] | None = None
         self._length: int | None = None
@@ -52,7 +53,7 @@ class Position:
     def take(self, step: int) -> None:
         """A record has this step by its own word: epochs are no steps in this log."""
         self.now = step
-        self.counted = self._recorded = True
+        self.counted = self.recorded = True
 
     @property
     def here(self) -> int | None:
@@ -66,13 +67,8 @@ class Position:
 
     def note(self, plan: Plan, numbers: Sequence[str]) -> None:
         """Takes in a line that only says where the run stands."""
-        if plan.bar == "tqdm" and plan.step is not None and plan.total is not None:
-            place, total = integer(numbers[plan.step]), integer(numbers[plan.total])
-            if place is not None and total is not None:
-                # Evaluation has bars of its own; once records went with one, another length is another bar.
-                self._latest = (place, total)
-                if self._length in (None, total):
-                    self.bar = self._latest
+        if plan.bar == "tqdm":
+            self._draw(plan, numbers)
         if plan.epoch is not None and plan.step is None:
             self._enter(numbers[plan.epoch])
         elif plan.step is not None and plan.bar == "" and plan.counter != NUMBER and not (plan.val and plan.local):
@@ -81,6 +77,16 @@ class Position:
                 self.now = step
                 # A counter with its end beside it, or one that counts the run, is no setting of a configuration.
                 self.counted = self.counted or plan.whole or (plan.total is not None and not plan.local)
+
+    def _draw(self, plan: Plan, numbers: Sequence[str]) -> None:
+        """A bar was drawn."""
+        place = integer(numbers[plan.step]) if plan.step is not None else None
+        total = integer(numbers[plan.total]) if plan.total is not None else None
+        if place is not None and total is not None:
+            # Evaluation has bars of its own; once records went with one, another length is another bar.
+            self._latest = (place, total)
+            if self._length in (None, total):
+                self._bar = self._latest
 
     def _enter(self, text: str) -> None:
         """A new epoch, if `text` is a whole number."""
@@ -96,7 +102,11 @@ class Position:
         """The step of a record."""
         validation = plan.val or ("val_loss" in plan.roles and "loss" not in plan.roles)
         step: int | None = None
-        if plan.step is not None and not (plan.val and plan.local):
+        if plan.bar == "tqdm" and plan.epoch is not None and "." in numbers[plan.epoch]:
+            # A record of a trainer that counts in fractions of epochs stands right behind its bar.
+            self._draw(plan, numbers)
+            step = self._by_epoch(numbers[plan.epoch], validation)
+        elif plan.step is not None and not (plan.val and plan.local):
             step = self._own(plan, numbers)
             if step is not None:
                 self.take(step)
@@ -142,7 +152,7 @@ class Position:
         fractional = "." in text
         if not fractional:
             self._enter(text)
-        if self._recorded:
+        if self.recorded:
             return self.now
         if not fractional:
             return self._epoch
@@ -151,14 +161,14 @@ class Position:
             return None
         self._fraction = value
         back = before is not None and value < before - 1e-9
-        if back and self._latest != self.bar:
+        if back and self._latest != self._bar:
             # Another run began, with a bar of another length.
-            self.bar, self._length = self._latest, None
-        if self.bar is not None and self.bar == self._used and value != before:
+            self._bar, self._length = self._latest, None
+        if self._bar is not None and self._bar == self._used and value != before:
             # The epoch moves on and the bar does not: it is another's.
-            self.bar = None
+            self._bar = None
             self._number = max(self._number, self.now or 0)
-        if self.bar is None and back:
+        if self._bar is None and back:
             self._number = -1
         return None
 
@@ -166,10 +176,10 @@ class Position:
         """The step of a record that names none: the bar's, the current one, the epoch, or its own number."""
         if validation and self.now is not None and (self.counted or self._trained):
             return self.now
-        if self.bar is not None and not self._recorded:
-            self._used = self.bar
-            self._length = self.bar[1]
-            return self.bar[0]
+        if self._bar is not None and not self.recorded:
+            self._used = self._bar
+            self._length = self._bar[1]
+            return self._bar[0]
         if self.counted and self.now is not None:
             return self.now
         if self._epoch is not None and plan.epoch is None:
@@ -184,7 +194,7 @@ class Position:
         """The step of a record at the end of an epoch, for trainers that count in nothing else."""
         if plan.epoch is not None:
             self._enter(numbers[plan.epoch])
-        if self._epoch is None or self._recorded:
+        if self._epoch is None or self.recorded:
             return self.of_table(None, None)
         self.now = self._epoch
         return self._epoch
@@ -207,7 +217,7 @@ class Position:
         """The step of a row of a table with columns."""
         if step is not None:
             self.take(step)
-        elif epoch is not None and not self._recorded:
+        elif epoch is not None and not self.recorded:
             step = epoch
         elif self.counted and self.now is not None:
             step = self.now

@@ -17,7 +17,8 @@ from tuimon.sources.text.naming import is_epoch, is_step, is_time
 
 _RULE = re.compile(r"^[\s|+:]*(?:[-=\u2500]{1,200}[\s|+:]+){1,200}[-=\u2500]*\s*$")
 _RUN = re.compile(r"[-=\u2500]+")
-_CELLS = re.compile(r"\s*\|\s*|\s{2,}|\t+")
+_BLANKS = re.compile(r"[ \t]{2,}|\t")
+_CELLS = re.compile(r" {0,2}\| {0,2}| {2}")
 
 LONGEST = 2000
 """Characters of a line that is looked at as a row."""
@@ -91,7 +92,8 @@ class Tables:
 
 
 def _cells(line: str) -> list[str]:
-    return [cell for cell in _CELLS.split(line.strip().strip("|").strip()) if cell]
+    even = _BLANKS.sub("  ", line.strip().strip("|").strip())
+    return [cell for cell in _CELLS.split(even) if cell]
 
 
 def _by_spans(header: str, rule: str) -> list[str]:

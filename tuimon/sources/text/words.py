@@ -71,19 +71,6 @@ CODE = re.compile(
 )
 """What stands in source text and not in records."""
 
-NOTICES = (
-    re.compile(
-        r"\b(?:loss|losses|cost)\b[^.|,]{0,40}?\b(?:is|are|was|were|became|becomes|turned|to|with|=|:|got|found|detected)?"
-        r"[^.|,\w]{0,4}\b(?:infinite or nan|nan or inf(?:inite)?|nans?|non-?finite|not finite)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\b(?:nans?|non-?finite|invalid)\b[^.|,]{0,20}\b(?:loss|losses)\b", re.IGNORECASE),
-)
-"""Sentences that say that the loss is not finite, where no record does."""
-
-NOT_FINITE = re.compile(r"nan|inf|finite|invalid", re.IGNORECASE)
-NOTICE_CONTEXT = re.compile(r"error|exception|diverge|terminat|abort|stopp|invalid|raise|fatal|warning", re.IGNORECASE)
-
 # The loss of a darknet line has no name: "1012: 4.1, 4.3 avg loss, 0.001 rate, 1.9 seconds, 6072 images".
 DARKNET = re.compile(r"avg(?: loss)?,$")
 
