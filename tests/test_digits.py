@@ -16,7 +16,7 @@ ROWS = {  # fault -> the row it lights, and the onset where the fault has a mome
     "none": ("", None),
     "lr-too-high": ("lr-too-high", FAULT_STEP + 1),
     "nan-batch": ("nan-forward", FAULT_STEP),
-    "log-zero": ("inf-first", None),
+    "log-zero": ("nan-forward", None),
     "sqrt-zero": ("nan-backward", FAULT_STEP),
     "val-nan": ("nan-val-only", 0),
     "shuffled-labels": ("memorising-noise", 0),
