@@ -468,6 +468,7 @@ def test_no_layout_goes_back_in_steps(name: str) -> None:
         # 4: only an exception tells
         ("step 10: loss 2.125\nstep 20: loss 2.250\nRuntimeError: Model diverged with loss = NaN.\n", "loss", [(10, 2.125), (20, NAN)]),
         ("FloatingPointError: Loss became infinite or NaN at iteration=2137!\n", "loss", [(2137, NAN)]),
+        ("step 10: loss 2.125\nLoss is nan, stopping training\n", "loss", [(10, NAN)]),
         # 5: Megatron leaves a loss out that is not finite, and where it skipped all iterations; the loss scale is no loss
         (
             " iteration     4/  90 | learning rate: 2.999E-04 | loss scale: 2.0 | grad norm: 1.5 | number of skipped iterations:   1 | number of nan iterations:   0 |\n"
@@ -550,6 +551,8 @@ def test_each_trap_is_seen_through(text: str, role: str, expected: list[tuple[in
         "optimizer = dict(type='AdamW', lr=0.004, weight_decay=0.05)\nlog_config = dict(interval=50)\n",
         "+ export NCCL_VERSION=2.8.3\nGPU 0   TITAN RTX (arch=7.5)\nCUDA compiler   CUDA 10.1\n" * 4,
         "Loading checkpoint shards: 100%|██████████| 2/2 [00:10<00:00,  5.06s/it]\nMap: 100%|██████| 500/500 [00:01<00:00, 400.00 examples/s]\n",
+        "    raise FloatingPointError('Loss became NaN at iteration=3!')\nif not finite: print('error: loss is nan')\n",
+        "WARNING: loss scale reduced, nan gradients\n",
         "",
         "no numbers at all\n\n\n",
     ],
