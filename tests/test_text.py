@@ -392,6 +392,10 @@ LAYOUTS: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "[10] loss=0.5120 | lr 0.001\n[20] loss=0.4120 | lr 0.001\n[30] loss=0.3120 | lr 0.001\n",
         {"loss": [(10, 0.512), (20, 0.412), (30, 0.312)]},
     ),
+    "evaluations alone": (
+        "step 100: train loss 2.5010, val loss 2.6133\nstep 200: train loss 2.4010, val loss 2.5133\n",
+        {"loss": [(100, 2.501), (200, 2.401)], "val_loss": [(100, 2.6133), (200, 2.5133)]},
+    ),
     "epochs with several metrics": (
         "Epoch 1/20, Train Loss: 0.6931, Val Loss: 0.6801, Train Acc: 51.20%\nEpoch 2/20, Train Loss: 0.5931, Val Loss: 0.5801, Train Acc: 61.20%\n",
         {"loss": [(1, 0.6931), (2, 0.5931)], "val_loss": [(1, 0.6801), (2, 0.5801)]},
@@ -441,6 +445,15 @@ def test_each_layout_gives_its_records(name: str) -> None:
     text, expected = LAYOUTS[name]
     for role, values in expected.items():
         assert same(series(text, role), values), read(text)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_log_that_grows_from_nothing_plays_the_same_roles(name: str) -> None:
+    text, expected = LAYOUTS[name]
+    lines = text.encode().replace(b"\r\n", b"\n").replace(b"\r", b"\n").splitlines(keepends=True)
+    found = records([b"", *lines])
+    for role, values in expected.items():
+        assert same(list({step: metrics[role] for step, metrics in found if role in metrics}.items()), values)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -9,7 +9,8 @@ LONGEST = 1000
 
 _SENTENCES = (
     re.compile(
-        r"\b(?:loss|losses|cost)\b(?! scal)[^.|,]{0,40}?\b(?:is|are|was|were|became|becomes|turned|to|with|=|:|got|found|detected)?"
+        r"\b(?:loss|losses|cost)\b(?! scal)[^.|,]{0,40}?"
+        r"\b(?:is|are|was|were|became|becomes|turned|to|with|=|:|got|found|detected)?"
         r"[^.|,\w]{0,4}\b(?:infinite or nan|nan or inf(?:inite)?|nans?|non-?finite|not finite)\b",
         re.IGNORECASE,
     ),

@@ -36,6 +36,8 @@ class Plan:
         pure: nothing but names and numbers on the line.
         absent: index of Megatron's count of skipped iterations, in a layout without a loss: a loss that is not greater
             than zero is left out, and NaN is not; only where it skipped the iterations there was none.
+        paired: a loss on training and one on validation data side by side, at a step: an evaluation's line, perhaps
+            beside others that show the loss of each step.
         guess: index of the number that may be the step, when none is named so.
         accepted: there is evidence that this is a record; until then `first` is the step, the numbers and the count of
             records when the layout came first, and `seen` how often it came with another step.
@@ -56,6 +58,7 @@ class Plan:
     box: bool = False
     pure: bool = False
     absent: int | None = None
+    paired: bool = False
     guess: int | None = None
     family: str = ""
     roles: frozenset[str] = frozenset()
@@ -210,6 +213,8 @@ def _finish(result: Plan, texts: Sequence[str], line: str) -> None:
         result.guess = 0 if measured > 0 and re.search(r"[A-Za-z#]\s*$|^$", texts[0]) else None
     if result.step is not None and not result.val and result.roles.isdisjoint(("loss", "val_loss")):
         result.absent = next((i for i, name in result.metrics if name == w.SKIPPED), None)
+    trained = any("train" in split_words(name) for _, name in result.metrics)
+    result.paired = trained and result.step is not None and {"loss", "val_loss"} <= result.roles
     result.family = next((name for name, pattern in w.FAMILIES if pattern.search(line)), "")
     _freeze(result)
 

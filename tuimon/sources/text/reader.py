@@ -62,6 +62,7 @@ class Reader:
         self._since = 0
         self._parts: deque[tuple[Plan, Sequence[str]]] = deque(maxlen=MOST_WAITING)
         self._shown: tuple[int, list[float | None]] = (-1, [])
+        self._held: Row | None = None
         self._told: tuple[int | None, int] = (None, -1)
         self._waiting: list[tuple[Plan, Sequence[str]]] = []
 
@@ -152,6 +153,9 @@ class Reader:
                     self._emit(known, numbers)
             for known, numbers in self._parts:
                 self._emit(known, numbers)
+        if self._held is not None:
+            self.rows.append(self._held)
+            self._held = None
         self._waiting.clear()
         self._parts.clear()
 
@@ -215,9 +219,12 @@ class Reader:
             # A bar is drawn again when nothing but the clock has changed.
             return
         self._shown = (step, cells)
-        self._put(step, names, cells)
-        if not self.family:
-            self.family = known.family
+        self.family = self.family or known.family
+        if known.paired and not self._count and self._held is None:
+            # The first record decides what "loss" is; whether the steps show one of their own, the next record tells.
+            self._held = (step, names, cells)
+        else:
+            self._put(step, names, cells)
 
     def _part(self, known: Plan, numbers: Sequence[str]) -> None:
         """A Keras bar on its way shows means over a part of the epoch; only what is not finite is told at once."""
@@ -315,4 +322,9 @@ class Reader:
 
     def _put(self, step: int, names: tuple[str, ...], cells: Sequence[float | None]) -> None:
         self._count += 1
-        self.rows.append((step, names, cells))
+        row = (step, names, cells)
+        if self._held is None:
+            self.rows.append(row)
+        else:
+            self.rows += [self._held, row] if self._held[0] < step else [row, self._held]
+            self._held = None
