@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import threading
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -187,23 +185,22 @@ def test_the_short_list_takes_a_number_a_name_or_nothing(
 
 
 def test_the_screen_watches_a_real_file_that_is_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Path] = []
-    fake = ModuleType("tuimon.commands.watch")
-
-    def configure(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("file")
+    seen: list[argparse.Namespace] = []
 
     def run(args: argparse.Namespace) -> int:
-        path = Path(args.file)
-        seen.append(path)
-        assert len(path.read_text().splitlines()) > demo.RUNS["lr-too-high"].calm
+        seen.append(args)
+        assert len(Path(args.file).read_text().splitlines()) > demo.RUNS["lr-too-high"].calm
         raise KeyboardInterrupt
 
-    fake.configure, fake.run = configure, run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "tuimon.commands.watch", fake)
-    monkeypatch.setattr("tuimon.commands.watch", fake, raising=False)
+    monkeypatch.setattr("tuimon.commands.watch.run", run)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert main(["demo", "lr-too-high"]) == 130
-    assert not seen[0].parent.exists()
+    assert main(["demo", "lr-too-high", "--ascii"]) == 130
+    assert seen[0].ascii and not seen[0].light and seen[0].format is None
+    assert not Path(seen[0].file).parent.exists()
     assert "tuimon-demo" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_once_prints_one_picture_of_the_whole_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "nan-forward", "--once"]) == 0
+    assert "612" in capsys.readouterr().out

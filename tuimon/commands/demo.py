@@ -7,11 +7,11 @@ import select
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuimon.commands.watch import add_screen_arguments
 from tuimon.plain import plain_text
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the runs and what each of them shows")
     parser.add_argument("--speed", metavar="X", type=_speed, default=1.0, help="times 20 steps a second (default: 1)")
     parser.add_argument("--write", metavar="FILE", help="write the whole run into FILE at once, without a screen")
-    parser.add_argument("--once", action="store_true", help="no screen: print what `tuimon diagnose` says of the run")
+    add_screen_arguments(parser)
 
 
 def _speed(text: str) -> float:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             return EXIT_USAGE
         if args.write:
             return _write(RUNS[name], Path(args.write))
-        return _watch(RUNS[name], args.speed) if terminal else _diagnose(RUNS[name])
+        return _play(RUNS[name], args) if terminal else _print(RUNS[name], args)
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -119,38 +119,44 @@ def _write(chosen: DemoRun, path: Path) -> int:
     return EXIT_DONE
 
 
-def _diagnose(chosen: DemoRun) -> int:
-    """What `diagnose` says of the run, for where there is no terminal."""
-    from tuimon.commands import diagnose
+def _print(chosen: DemoRun, args: argparse.Namespace) -> int:
+    """The whole run without a screen: one picture of it with --once, else what `diagnose` says."""
+    from tuimon.commands import diagnose, watch
     from tuimon.demo import write
 
     with tempfile.TemporaryDirectory(prefix="tuimon-demo-") as place:
         path = Path(place) / f"{chosen.name}.jsonl"
         write(chosen, path)
-        print(diagnose.examine(str(path)).text(), end="")
+        if args.once:
+            watch.run(_watch_arguments(args, path))
+        else:
+            print(diagnose.examine(str(path)).text(), end="")
     return EXIT_DONE
 
 
-def _watch(chosen: DemoRun, speed: float) -> int:
+def _play(chosen: DemoRun, args: argparse.Namespace) -> int:
     """The screen on a file that grows; the file goes away with it."""
     from tuimon.commands import watch
     from tuimon.demo.script import Player
 
     with tempfile.TemporaryDirectory(prefix="tuimon-demo-") as place:
         path = Path(place) / f"{chosen.name}.jsonl"
-        player = Player(chosen, path, speed)
+        player = Player(chosen, path, args.speed)
         writing = threading.Thread(target=player.play, name="tuimon-demo", daemon=True)
         writing.start()
         try:
-            watch.run(_watch_arguments(watch.configure, path))
+            watch.run(_watch_arguments(args, path))
         finally:
             player.stop()
             writing.join()
     return EXIT_DONE
 
 
-def _watch_arguments(configure_watch: Callable[[argparse.ArgumentParser], None], path: Path) -> argparse.Namespace:
-    """What `tuimon watch PATH` would run with."""
+def _watch_arguments(args: argparse.Namespace, path: Path) -> argparse.Namespace:
+    """What `tuimon watch PATH` would run with, and the screen as `tuimon demo` was asked for it."""
+    from tuimon.commands import watch
+
     parser = argparse.ArgumentParser()
-    configure_watch(parser)
-    return parser.parse_args([str(path)])
+    watch.configure(parser)
+    defaults = vars(parser.parse_args([str(path)]))
+    return argparse.Namespace(**{name: getattr(args, name, value) for name, value in defaults.items()})

@@ -20,6 +20,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.add_argument("file", metavar="PATH", help="a log, a run's folder, or - for standard input")
     add_source_arguments(parser)
+    add_screen_arguments(parser)
+
+
+def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that say how to show a run."""
     parser.add_argument("--once", action="store_true", help="print one picture of the screen and end")
     parser.add_argument("--ascii", action="store_true", help="ASCII only, for fonts without braille")
     parser.add_argument("--light", action="store_true", help="colours for a light terminal")
