@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from itertools import compress, islice
 from operator import mul, sub
 from typing import NamedTuple
@@ -19,8 +20,8 @@ MAD_TO_SIGMA = 1.4826
 FLOAT32_GRAIN = 1.2e-7
 """Relative spacing of 32-bit floats: a difference below it is not a difference, whatever the MAD says."""
 
-TAIL_NEEDS, TAIL_RANK, TAIL_SIGMAS = 32, 3, 1.75
-"""Of 64 normal points the third largest lies 1.75 sigma above the middle (of 32, 1.44); two outliers do not move it."""
+TAIL_POINTS, TAIL_RANK, TAIL_SIGMAS = 32, 3, 1.4
+"""Of 32 normal points the third largest lies 1.4 sigma above the middle; two outliers do not move it."""
 
 
 class Level(NamedTuple):
@@ -52,7 +53,7 @@ def grid_of(ordered: Sequence[float]) -> float:
 
 
 def level_of(values: Iterable[float]) -> Level:
-    """Median and 1.4826 * MAD, with a floor under the scale so that it is never zero.
+    """Median and 1.4826 * MAD of values in the order of time, with a floor under the scale so that it is never zero.
 
     A log that rounds can make the MAD zero while the values still move: the floor is one step of the rounding grid, and
     at least the grain of a 32-bit float. The floor is in the units of the sample, so the result scales with it.
@@ -60,6 +61,7 @@ def level_of(values: Iterable[float]) -> Level:
     Raises:
         IndexError: there are no values.
     """
+    values = list(values)
     ordered = sorted(values)
     count = len(ordered)
     half = count // 2
@@ -69,9 +71,10 @@ def level_of(values: Iterable[float]) -> Level:
     if sigma < 1e-3 * (ordered[-1] - ordered[0]) or sigma == 0.0:
         # More than half of the points agree: the MAD says nothing, the grid and the mean deviation do.
         sigma = max(sigma, grid_of(ordered), sum(away) / count)
-    if count >= TAIL_NEEDS:
-        # A skewed sample, whose upper values lie far out as a rule, is wider upwards than its middle says.
-        sigma = max(sigma, (ordered[-TAIL_RANK] - middle) / TAIL_SIGMAS)
+    if count >= TAIL_POINTS:
+        # A skewed sample, whose upper values lie far out as a rule, is wider upwards than its middle says; the newest
+        # points say it, because those before may still come from a fall.
+        sigma = max(sigma, (nlargest(TAIL_RANK, values[-TAIL_POINTS:])[-1] - middle) / TAIL_SIGMAS)
     return Level(middle, max(sigma, FLOAT32_GRAIN * abs(middle), 1e-300))
 
 
@@ -80,18 +83,19 @@ IQR_TO_SIGMA = 1.349
 
 
 def log_level_of(values: Iterable[float]) -> Level:
-    """Median and scale of the natural logarithms of positive values, from their quartiles: one sort, few logarithms.
+    """Median and scale of the natural logarithms of positive values in the order of time, from their quartiles: one sort, few logarithms.
 
     Raises:
         IndexError: there are no values.
     """
+    values = list(values)
     ordered = sorted(values)
     count = len(ordered)
     middle = math.log(ordered[count // 2])
     quartiles = math.log(ordered[(3 * count) // 4]) - math.log(ordered[count // 4])
     sigma = max(quartiles / IQR_TO_SIGMA, FLOAT32_GRAIN)
-    if count >= TAIL_NEEDS:
-        sigma = max(sigma, (math.log(ordered[-TAIL_RANK]) - middle) / TAIL_SIGMAS)
+    if count >= TAIL_POINTS:
+        sigma = max(sigma, (math.log(nlargest(TAIL_RANK, values[-TAIL_POINTS:])[-1]) - middle) / TAIL_SIGMAS)
     if quartiles <= 0.0:
         sigma = max(sigma, (math.log(ordered[-1]) - math.log(ordered[0])) / count)
     return Level(middle, sigma)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tuimon.signatures.divergence import Excursions
 from tuimon.signatures.early import BelowFloor, DivergesFromStart, InitialLossOff
-from tuimon.signatures.fit import MemorisingNoise, Overfitting, Undertrained, ValidationBelowTraining
+from tuimon.signatures.young import YoungSpike
+from tuimon.signatures.fit import Overfitting, Undertrained, ValidationBelowTraining
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.layers import DeadUnits, SaturatedUnits, VanishingGradient
 from tuimon.signatures.nan import NonFinite, NonFiniteValidation
@@ -14,6 +15,7 @@ from tuimon.signatures.precision import HalfPrecisionRange
 from tuimon.signatures.slow import Oscillation, SlowDivergence
 from tuimon.signatures.still import FlatMidway, FrozenWeights, LearningRateTooLow
 from tuimon.signatures.stretch import Detector
+from tuimon.signatures.validation import MemorisingNoise, ValidationSpike, ValidationStands
 
 DETECTORS: tuple[type[Detector], ...] = (
     NonFinite,
@@ -21,6 +23,7 @@ DETECTORS: tuple[type[Detector], ...] = (
     HalfPrecisionRange,
     Excursions,
     DivergesFromStart,
+    YoungSpike,
     SlowDivergence,
     Oscillation,
     BelowFloor,
@@ -36,6 +39,8 @@ DETECTORS: tuple[type[Detector], ...] = (
     DeadUnits,
     SaturatedUnits,
     MemorisingNoise,
+    ValidationStands,
+    ValidationSpike,
     Overfitting,
     Undertrained,
     ValidationBelowTraining,

@@ -54,7 +54,8 @@ class Course:
         losses, loss_steps, gns, gn_steps: the last 64 finite values, and where they were.
         level: median and scale of the last 64 losses as of the last renewal, excursions left out; None before 32.
         log_gn: the same for the natural logarithm of grad_norm.
-        count, best, origin: as of the last renewal: finite losses, the least one, the median of the first five.
+        count, best, origin, first: as of the last renewal: finite losses, the least one, the median of the first five, the
+            first.
         quiet_until: before this record index, a change of level may be the resume's or the schedule's.
         lr_before: the learning rate before its last jump; `lr_unknown`: it went where it had never been.
         smooth: the loss is a running mean.
@@ -81,6 +82,7 @@ class Course:
         self.count = 0
         self.best = math.inf
         self.origin = math.nan
+        self.first = -math.inf
         self.quiet_until = 0
         self.smooth = False
         self.mixed = False
@@ -170,6 +172,7 @@ class Course:
         self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
         self.count, self.best = self._seen, self._least
         if self._start:
+            self.first = self._start[0]
             self.origin = sorted(self._start)[len(self._start) // 2]
         values = self._calm(self.losses, self.loss_steps)
         if len(values) >= ARMED:

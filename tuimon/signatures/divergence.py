@@ -16,6 +16,9 @@ from tuimon.stats import Level, poisson_tail
 KEPT = 32
 """Excursions kept that are over: the first ones and the last ones of a run that has more."""
 
+HIGH, CROWD, CROWD_SPAN = 5.0, 3, 6
+"""Three of six records above 5 sigma open an excursion as well: it shakes, but single ones come once in 1000 records."""
+
 CLUSTER = 4
 """Fewest spikes that make a cluster."""
 
@@ -30,7 +33,7 @@ class Excursions(Detector):
     """Losses that leave their level: spikes that come back, and divergences that do not.
 
     Two records in a row above 8 sigma of the last 64 open an excursion (on 339,850 healthy public steps a single one
-    occurs 651 times, two in a row never); it is over when two in a row are back within 3 sigma. Six in a row above 8
+    occurs 651 times, two in a row never), or three of six above 5 sigma; it is over when two in a row are back within 3 sigma. Six in a row above 8
     sigma that lose a quarter of the progress, or a median of five above the start of the run, are a divergence: a climb
     or a raised learning rate is lr-too-high, a step up with an ordinary gradient a level-jump, a jump that stays open
     for 200 records an unrecovered spike. Baselines leave excursions out. Thresholds are in units of the run's own noise
@@ -47,6 +50,8 @@ class Excursions(Detector):
         self._lr: float | None = None
         self._run = 0
         self._previous = 0.0
+        self._seen = 0
+        self._highs: deque[tuple[int, int, float, float]] = deque(maxlen=CROWD)
         self._findings: deque[Finding] = deque(maxlen=KEPT)
         self._spikes: deque[int] = deque(maxlen=2 * CLUSTER)
         self._spike_count = 0
@@ -69,6 +74,7 @@ class Excursions(Detector):
                     self._open.take_gn(gn)
             if loss_here is None:
                 continue
+            self._seen += 1
             if self._open is not None:
                 if self._open.take(step, loss_here):
                     self._close(step, stretch.course)
@@ -95,9 +101,15 @@ class Excursions(Detector):
         if self._left is None:
             self._left = (step, self._previous, value)
         self._run = self._run + 1 if z > FAR else 0
-        if self._run < 2 or course.silent or course.smooth:
+        if z > HIGH:
+            self._highs.append((self._seen, step, value, self._previous))
+        crowd = len(self._highs) == CROWD and self._seen - self._highs[0][0] < CROWD_SPAN
+        if (self._run < 2 and not crowd) or course.silent or course.smooth:
             return
         onset, before, first = self._left
+        if self._run < 2:
+            _, onset, first, before = self._highs[0]
+        self._highs.clear()
         self._open = Excursion(
             onset,
             before,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 
-from tuimon.formulas import uniform_loss
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
-from tuimon.signatures.plateau import classes
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import mann_kendall, median
 
@@ -111,63 +108,6 @@ class Overfitting(Detector):
         if self._train_at_best is not None and self._train:
             why += f" while loss {short(self._train_at_best)} -> {short(median(self._train))}"
         return (Finding("overfitting", "overfit", "warning", self._best_step, self._detected, True, why),)
-
-
-RISEN = 0.02
-"""Nats by which validation must be above ln C: three evaluations there are worse than knowing nothing."""
-
-LEARNED = 0.1
-"""Nats by which the training loss must be below ln C at the same time."""
-
-
-class MemorisingNoise(Detector):
-    """The training loss falls while validation is worse than knowing nothing: inputs and labels do not belong together.
-
-    Three evaluations in a row above ln C and rising, none ever below it by more than 0.02 nats, with a training loss
-    below ln C. Needs num_classes.
-    """
-
-    def __init__(self) -> None:
-        self._first: int | None = None
-        self._run = 0
-        self._last = 0.0
-        self._learned = False
-        self._low = math.inf
-        self._detected: int | None = None
-        self._evidence = ""
-
-    def update(self, stretch: Stretch) -> None:
-        """Exits early on stretches without an evaluation."""
-        count = classes(stretch.course)
-        if count is None or self._learned or stretch.course.silent:
-            return
-        if not stretch.val.values:
-            self._low = stretch.loss.values[-1] if stretch.loss.values else self._low
-            return
-        uniform = uniform_loss(count)
-        for step, loss, value in stretch.evaluated():
-            self._low = loss if loss is not None else self._low
-            if value is None:
-                continue
-            if self._first is None:
-                self._first = step
-            if value < uniform - RISEN:
-                self._learned, self._detected = True, None
-                return
-            falls = self._low < uniform - LEARNED
-            self._run = self._run + 1 if value > uniform + RISEN and value > self._last and falls else 0
-            self._last = value
-            if self._run >= EVALUATIONS and self._detected is None:
-                self._detected = step
-                self._evidence = f"val_loss {short(value)} at {step}, never better than ln {count} = {uniform:.4f}"
-                self._evidence += f", while loss is {short(self._low)}"
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """At most one."""
-        if self._detected is None or self._first is None:
-            return ()
-        return (Finding("memorising-noise", "plateau", "failure", self._first, self._detected, True, self._evidence),)
 
 
 ENDING = 0.9

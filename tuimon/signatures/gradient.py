@@ -10,7 +10,7 @@ from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import FAR, FOLD, NEAR, short
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import Level
+from tuimon.stats import Level, autocorrelation, level_of
 
 CALM = 4.0
 """Sigmas within which the loss is calm while the gradient already explodes."""
@@ -168,14 +168,17 @@ ZEROS = 3
 """Lines in a row with a gradient norm of exactly zero; one or two are an empty or fully masked batch."""
 
 FALLING = 16
-"""Losses after which a run that never logged a gradient norm but zero is judged by whether its loss falls."""
+"""Losses after which a run that never logged a gradient norm but zero is judged by whether its loss moves."""
+
+ORDERED = 0.5
+"""Lag-1 autocorrelation of 16 losses that independent draws reach once in 50 times: then there are gradients."""
 
 
 class ZeroGradient(Detector):
     """The gradient norm is exactly zero: nothing reaches the parameters.
 
-    Three lines in a row. A log whose every gradient norm is zero while the loss falls did not compute it, and is left
-    alone; so is a loss of exactly zero that was reached by training.
+    Three lines in a row. A log whose every gradient norm is zero while the loss moves did not compute it, and is left
+    alone: such a log is judged after 16 losses, unless they are all equal; so is a loss of exactly zero that was reached by training.
     """
 
     def __init__(self) -> None:
@@ -228,7 +231,7 @@ class ZeroGradient(Detector):
         self._run = 0
 
     def _told(self, ended: int | None) -> Finding | None:
-        if self._run < ZEROS or not self._recent or self._finished() or (not self._ever and self._falls()):
+        if self._run < ZEROS or not self._recent or self._finished() or (not self._ever and self._moves()):
             return None
         why = f"grad_norm exactly 0 in {self._run} lines from {self._since}, loss {short(self._recent[-1])}"
         return Finding("zero-gradient", "plateau", "failure", self._since, self._detected, ended is None, why, ended)
@@ -237,14 +240,19 @@ class ZeroGradient(Detector):
         """The loss is exactly zero, after gradients: there is nothing left to learn."""
         return self._ever and all(loss == 0.0 for loss in self._recent)
 
-    def _falls(self) -> bool:
-        """The loss moves down although every gradient norm reads zero, or is too coarse to tell."""
-        if len(self._first) < FALLING:
-            coarse = all(round(loss, 4) == loss for loss in self._first)
-            return coarse and any(loss != 0.0 for loss in self._first)
-        drop = sum(self._first) / len(self._first) - sum(self._recent) / len(self._recent)
-        spread = max(self._first) - min(self._first)
-        return self._recent is not self._first and drop > 0.5 * spread and drop > 0.0
+    def _moves(self) -> bool:
+        """The loss moves although every gradient norm reads zero, or it is too early to tell.
+
+        Without gradients the losses are independent draws around one level: their order means nothing.
+        """
+        losses = self._first
+        if len(set(losses)) == 1:
+            return False
+        if len(losses) < FALLING:
+            return True
+        spread = level_of(losses).sigma
+        shift = abs(sum(losses[: FALLING // 2]) - sum(self._recent[-FALLING // 2 :])) / (FALLING // 2)
+        return autocorrelation(losses) > ORDERED or shift > 2.0 * spread
 
     def rewind(self, step: int, course: Course) -> None:
         """What was open is left behind."""

@@ -11,6 +11,7 @@ from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.outline import Block
 from tuimon.signatures.stretch import Detector, Stretch
+from tuimon.stats import median
 
 EQUAL = 3
 """Equal evaluations in a row, of a value with six digits or more: floats of a changing network do not repeat."""
@@ -90,7 +91,7 @@ class FrozenWeights(Detector):
         if count < 3:
             return False
         early, late = sorted(self._first_losses[:count]), sorted(self._last_losses[-count:])
-        return late[count // 2] < early[count // 4]
+        return late[count // 2] < early[count // 8]
 
     def rewind(self, step: int, course: Course) -> None:
         """A new pass over the steps evaluates anew."""
@@ -262,10 +263,10 @@ class FlatMidway(Detector):
 
     def _smooth(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
         count = len(blocks)
-        origin, best = course.origin, min(block.mean for block in blocks)
+        origin, best = max(course.origin, course.first), min(block.mean for block in blocks)
         progress = origin - best
         last = blocks[-1]
-        if progress <= 0.0 or last.spread > SMOOTH_NOISE * progress or best < FAR_FROM_DONE * origin:
+        if progress <= 0.0 or median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress or best < FAR_FROM_DONE * origin:
             return None
         middle, early = blocks[(count - 1) // 2], blocks[(count - 1) // 4]
         drops = (early.mean - middle.mean, middle.mean - last.mean)
