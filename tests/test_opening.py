@@ -52,6 +52,19 @@ def test_a_role_that_nothing_plays_yet_is_said(tmp_path: Path) -> None:
     assert "val_loss <- eval/ce (not seen yet)" in source.describe()
 
 
+def test_a_step_that_is_not_there_is_refused_with_what_is(tmp_path: Path) -> None:
+    path = samples.write(tmp_path, "a.jsonl", samples.jsonl(ROWS))
+    with pytest.raises(SourceError, match="no field is called tokens; there are step, loss, grad_norm, lr"):
+        open_source(path, step="tokens")
+
+
+def test_the_names_that_could_play_a_role_are_listed(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"step": 1, "loss_cls": 1.0, "loss_box": 2.0, "total_loss": 3.0}]
+    source = open_source(samples.write(tmp_path, "a.jsonl", samples.jsonl(rows)))
+    source.read()
+    assert source.candidates == {"loss": ["total_loss", "loss_cls", "loss_box"]}
+
+
 def test_an_unknown_role_or_format_is_refused(tmp_path: Path) -> None:
     path = samples.write(tmp_path, "a.jsonl", samples.jsonl(ROWS))
     with pytest.raises(SourceError, match="no role is called momentum; there are loss, val_loss, grad_norm, lr"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from tuimon.record import Batch
@@ -19,25 +19,23 @@ class SourceError(Exception):
 
 
 class Source(Protocol):
-    """Reads one run from one place.
-
-    Attributes:
-        format: short name of the format, a key of the table of formats.
-        roles: role -> name of the metric in the file, for what has been seen so far.
-        ended: nothing can come any more (a pipe whose other end is closed); never true of a file.
-    """
+    """Reads one run from one place."""
 
     @property
     def format(self) -> str:
-        """Short name of the format, empty while unknown."""
+        """Short name of the format, a key of the table of formats; empty while unknown."""
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """Role -> name in the file."""
+        """Role -> name of the metric in the file, for what has been seen so far."""
+
+    @property
+    def candidates(self) -> Mapping[str, Sequence[str]]:
+        """Role -> every name in the file that could play it, best first: what the user can switch to."""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can come any more."""
+        """Whether nothing can come any more (a pipe whose other end is closed); never true of a file."""
 
     def read(self, limit: int = CHUNK) -> Batch:
         """The records that were completed since the last read, from at most about `limit` bytes.

@@ -14,6 +14,7 @@ from typing import cast
 
 from tuimon.record import ROLES, BadLine, Batch, Mark, number
 from tuimon.sources import names
+from tuimon.sources.base import SourceError
 from tuimon.sources.steps import Column, Steps
 
 _MOST_NAMES = 20_000
@@ -56,7 +57,14 @@ class Columns:
         self._needs_role = False
 
     def learn(self, columns: Mapping[str, Sequence[object]], count: int) -> None:
-        """Fixes roles, step and time from the head of the log: columns of `count` records."""
+        """Fixes roles, step and time from the head of the log: columns of `count` records.
+
+        Raises:
+            SourceError: the user's choice for the step is not there.
+        """
+        if count and self._step is not None and self._step not in columns:
+            there = ", ".join(names.clean(name) for name in list(columns)[:12])
+            raise SourceError(f"no field is called {names.clean(self._step)}; there are {there}")
         values = {name: floats(name, column) for name, column in columns.items()}
         self._choose(values)
         self.steps.learn(values, count, self.roles.get("loss"))

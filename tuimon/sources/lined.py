@@ -65,6 +65,11 @@ class LineSource:
         return self.columns.roles
 
     @property
+    def candidates(self) -> Mapping[str, Sequence[str]]:
+        """Role -> every name in the file that could play it, best first."""
+        return self.columns.candidates
+
+    @property
     def ended(self) -> bool:
         """Whether nothing can come any more."""
         return self.lines.ended

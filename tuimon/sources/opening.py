@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tuimon.plain import plain_text
 from tuimon.record import ROLES, Batch
@@ -98,6 +98,11 @@ class Waiting:
     def roles(self) -> Mapping[str, str]:
         """Role -> name in the file."""
         return self.source.roles if self.source else self._chosen
+
+    @property
+    def candidates(self) -> Mapping[str, Sequence[str]]:
+        """Role -> every name in the file that could play it, best first."""
+        return self.source.candidates if self.source else {}
 
     @property
     def ended(self) -> bool:

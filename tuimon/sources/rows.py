@@ -72,6 +72,11 @@ class RowSource(Generic[Item]):
         """Role -> name in the file."""
         return self.columns.roles
 
+    @property
+    def candidates(self) -> Mapping[str, Sequence[str]]:
+        """Role -> every name in the file that could play it, best first."""
+        return self.columns.candidates
+
     def look(self, limit: int) -> bool:
         """Adds to `waiting` what is new, from about `limit` bytes; whether there is more. Raises OSError."""
         raise NotImplementedError

@@ -15,8 +15,8 @@ from tuimon.sources import loose
 from tuimon.sources.base import SourceError
 from tuimon.sources.rows import Row, RowSource, in_columns
 
-LARGEST = 256 * 1024 * 1024
-"""Bytes of a document that is read: 2 million records of a trainer_state; it must be held whole to be decoded."""
+LARGEST = 128 * 1024 * 1024
+"""Bytes of a document that is read: a million records of a trainer_state; it must be held whole to be decoded."""
 
 STATE = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)$")
