@@ -23,11 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from tests.quality.architectures import FIRST_SEED, Part
 from tests.quality.oracle import Truth, judge
 from tests.quality.planting import Planting
 from tests.quality.recipes import PLANTINGS, recipes
+from tests.quality.training import Recipe, train
 
 SEEDS = 20
 _MAKERS = ("networks.py", "worlds.py", "training.py", "architectures.py")
@@ -88,10 +90,6 @@ def fingerprint(planting: Planting, place: str, seeds: range) -> str:
 
 def _train_into(path: Path, part: Part, fault: str, place: str, seeds: range) -> float:
     """Trains one stack and writes it; returns the seconds it took."""
-    import torch
-
-    from tests.quality.training import train
-
     torch.set_num_threads(1)
     start = time.perf_counter()
     recipe = next(r for r in recipes(part) if r.name == fault and f"{r.arch} {r.optimizer}" == place)
@@ -142,27 +140,39 @@ def generate(part: Part, seeds: int = SEEDS, folder: Path | None = None, jobs: i
     print(f"{len(missing)} stacks in {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
+def read_stack(part: Part, recipe: Recipe, numbers: range, path: Path) -> Iterator[Run]:
+    """The labelled runs of one stack's file."""
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    meta = json.loads(str(arrays.pop("meta")))
+    names = [name[7:] for name in arrays if name.startswith("values:")]
+    shared = {"probe_steps": arrays["probe_steps"], "classes": np.array(meta.get("num_classes", 0))}
+    if "class_counts" in meta:
+        shared["counts"] = np.array(meta["class_counts"])
+    for column, seed in enumerate(numbers):
+        columns = {name: (arrays[f"steps:{name}"], arrays[f"values:{name}"][:, column]) for name in names}
+        hidden = {name[7:]: values[:, column] for name, values in arrays.items() if name.startswith("hidden:")}
+        truth = judge(recipe, columns, hidden | shared, int(arrays["at"][column]))
+        name = f"{part}/{recipe.key}/{seed}"
+        yield Run(name, part, recipe.name, recipe.arch, columns, meta, recipe.steps, truth, hidden)
+
+
+def cached(part: Part, seeds: int = SEEDS, folder: Path | None = None) -> list[tuple[Part, str, str, range, Path]]:
+    """(part, fault, place, seeds, file) of the stacks that the cache holds."""
+    listed = stacks(part, seeds, folder or default_folder())
+    return [(part, planting.name, place, numbers, path) for planting, place, numbers, path in listed if path.exists()]
+
+
+def open_stack(part: Part, fault: str, place: str, numbers: range, path: Path) -> Iterator[Run]:
+    """The labelled runs of a line of `cached`."""
+    recipe = next(r for r in recipes(part) if r.name == fault and f"{r.arch} {r.optimizer}" == place)
+    return read_stack(part, recipe, numbers, path)
+
+
 def load(part: Part, seeds: int = SEEDS, folder: Path | None = None) -> Iterator[Run]:
     """The runs of a part that the cache holds, labelled."""
-    folder = folder or default_folder()
-    by_place = {(r.name, f"{r.arch} {r.optimizer}"): r for r in recipes(part)}
-    for planting, place, numbers, path in stacks(part, seeds, folder):
-        if not path.exists():
-            continue
-        recipe = by_place[planting.name, place]
-        with np.load(path) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        meta = json.loads(str(arrays.pop("meta")))
-        names = [name[7:] for name in arrays if name.startswith("values:")]
-        for column, seed in enumerate(numbers):
-            columns = {name: (arrays[f"steps:{name}"], arrays[f"values:{name}"][:, column]) for name in names}
-            hidden = {name[7:]: values[:, column] for name, values in arrays.items() if name.startswith("hidden:")}
-            hidden |= {"probe_steps": arrays["probe_steps"], "classes": np.array(meta.get("num_classes", 0))}
-            if "class_counts" in meta:
-                hidden["counts"] = np.array(meta["class_counts"])
-            truth = judge(recipe, columns, hidden, int(arrays["at"][column]))
-            name = f"{part}/{recipe.key}/{seed}"
-            yield Run(name, part, recipe.name, recipe.arch, columns, meta, recipe.steps, truth, hidden)
+    for stack in cached(part, seeds, folder):
+        yield from open_stack(*stack)
 
 
 def find(name: str, seeds: int = SEEDS, folder: Path | None = None) -> Run:

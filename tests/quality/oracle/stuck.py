@@ -30,15 +30,17 @@ def creeping(trace: Trace) -> Truth:
 
 
 def constant_guess(trace: Trace) -> Truth:
-    """Shuffled labels. Kept when the second half of the loss lies within .06 of the entropy of the labels."""
+    """Shuffled labels. Kept when the second half of the loss lies within .06 of the entropy of the labels; dated where
+    the loss first came there."""
     counts = np.array(trace.hidden["counts"]) if "counts" in trace.hidden else None
     tail = float(np.median(trace.loss[len(trace.loss) // 2 :]))
     entropy = trace.chance if counts is None else float(-(counts * np.log(counts)).sum())
     if abs(tail - entropy) > 0.06:
         return Truth("unclear", planted=0)
+    there = first(np.abs(rolling_median(trace.loss, 15) - entropy) < 0.06)
     if counts is None:
-        return Truth("uniform-prediction", 0, frozenset({"prior-prediction", "lr-too-low"}), 0)
-    return Truth("prior-prediction", 0, frozenset({"flat-midway"}), 0)
+        return Truth("uniform-prediction", there, frozenset({"prior-prediction", "lr-too-low"}), 0)
+    return Truth("prior-prediction", there, frozenset({"flat-midway"}), 0)
 
 
 def doubled(trace: Trace) -> Truth:
