@@ -204,3 +204,20 @@ def test_the_screen_watches_a_real_file_that_is_gone_afterwards(monkeypatch: pyt
 def test_once_prints_one_picture_of_the_whole_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "nan-forward", "--once"]) == 0
     assert "612" in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_twenty_other_seeds_say_the_same(name: str, tmp_path: Path) -> None:
+    run = demo.RUNS[name]
+    astray = []
+    for seed in range(1, 21):
+        path = tmp_path / f"{seed}.jsonl"
+        demo.write(run, path, seed)
+        findings = read_by_monitor(path, run).findings
+        loud = {f.signature for f in findings if f.severity != "note"}
+        onsets = [f.onset_step for f in findings if f.signature == run.signature]
+        near = run.onset is None or any(abs(onset - run.onset) <= run.tolerance for onset in onsets)
+        if (run.signature and not (onsets and near)) or (not run.signature and loud):
+            astray.append((seed, loud, onsets))
+    assert astray == []
