@@ -86,6 +86,31 @@ def test_a_folder_opens_the_run_written_last(tmp_path: Path) -> None:
     assert samples.column(samples.read_all(open_source(tmp_path)), "loss") == [(0, 2.0)]
 
 
+def test_a_folder_opens_the_newest_run_of_the_format_that_is_asked_for(tmp_path: Path) -> None:
+    samples.write(tmp_path, "run.jsonl", samples.jsonl(ROWS))
+    samples.write(tmp_path, "metrics.csv", samples.csv(ROWS))
+    assert [open_source(tmp_path, format=key).format for key in ("csv", "jsonl")] == ["csv", "jsonl"]
+    with pytest.raises(SourceError, match="no file there is a log as wandb"):
+        open_source(tmp_path, format="wandb")
+
+
+def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    source = open_source(tmp_path / "out")
+    with pytest.raises(FileNotFoundError):
+        source.read()
+    (tmp_path / "out").mkdir()
+    assert len(source.read()) == 0
+    samples.write(tmp_path, "out/checkpoint-5/trainer_state.json", samples.trainer_state(ROWS))
+    assert len(source.read()) == 5
+    assert source.format == "json"
+
+
+def test_a_data_set_is_no_log_and_the_message_lists_its_fields(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"text": "the loss of a friend", "label": "sad"}] * 200
+    with pytest.raises(SourceError, match="no metric in 200 records; their fields are text, label"):
+        open_source(samples.write(tmp_path, "train.jsonl", samples.jsonl(rows)))
+
+
 def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
     samples.write(tmp_path, "README.md", b"# notes\n")
     with pytest.raises(SourceError, match="no run in "):

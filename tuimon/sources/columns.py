@@ -20,6 +20,9 @@ from tuimon.sources.steps import Column, Steps
 _MOST_NAMES = 20_000
 """Names that are remembered; a log that makes up a new name on every line must not fill the memory."""
 
+_PLENTY = 100
+"""Records without any number after which an input is taken for no log: a data set, say. A log may begin with a few."""
+
 _EARLIEST, _LATEST = 5e8, 1e10
 """Unix times between 1985 and 2286; a number outside is a duration or in other units."""
 
@@ -60,12 +63,14 @@ class Columns:
         """Fixes roles, step and time from the head of the log: columns of `count` records.
 
         Raises:
-            SourceError: the user's choice for the step is not there.
+            SourceError: the user's choice for the step is not there, or there is no number in many records.
         """
+        there = ", ".join(names.clean(name) for name in list(columns)[:12])
         if count and self._step is not None and self._step not in columns:
-            there = ", ".join(names.clean(name) for name in list(columns)[:12])
             raise SourceError(f"no field is called {names.clean(self._step)}; there are {there}")
         values = {name: floats(name, column) for name, column in columns.items()}
+        if count >= _PLENTY and not any(first_value(column) is not None for column in values.values()):
+            raise SourceError(f"no metric in {count:,} records; their fields are {there}")
         self._choose(values)
         self.steps.learn(values, count, self.roles.get("loss"))
         start = self._start(values, count)

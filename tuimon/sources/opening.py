@@ -46,7 +46,7 @@ def open_source(
     if os.path.isdir(name):
         from tuimon.sources.runs import newest_run
 
-        run = newest_run(name)
+        run = newest_run(name, format)
         name, entry = run.path, entry or by_key(run.format)
     if entry is not None and entry.takes == "path" and os.path.exists(name):
         return make(entry, Tail(name), Head(name, b""), roles, step)
@@ -118,11 +118,8 @@ class Waiting:
     def read(self, limit: int = CHUNK) -> Batch:
         """See `Source.read`."""
         if self.source is None:
-            head = self._head()
-            if not _tells(head) and not (self._lines.ended and head.text):
-                return Batch()
-            self.source = make(self._entry or sniff(head), self._lines, head, self._chosen, self._step)
-        return self.source.read(limit)
+            self.source = self._opened()
+        return Batch() if self.source is None else self.source.read(limit)
 
     def finish(self) -> Batch:
         """See `Source.finish`."""
@@ -143,6 +140,20 @@ class Waiting:
         if self.source is not None:
             self.source.close()
         self._lines.close()
+
+    def _opened(self) -> Source | None:
+        """The real source, None if it is too early to tell."""
+        if not isinstance(self._lines, Pipe) and os.path.isdir(self._lines.name):
+            key = self._entry.key if self._entry else None
+            try:
+                return open_source(self._lines.name, format=key, roles=self._chosen, step=self._step)
+            except SourceError:
+                # The folder has come, its run has not.
+                return None
+        head = self._head()
+        if not _tells(head) and not (self._lines.ended and head.text):
+            return None
+        return make(self._entry or sniff(head), self._lines, head, self._chosen, self._step)
 
     def _head(self) -> Head:
         if isinstance(self._lines, Pipe):

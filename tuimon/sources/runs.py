@@ -75,15 +75,16 @@ def find_runs(path: str | os.PathLike[str]) -> list[Run]:
     return found
 
 
-def newest_run(path: str | os.PathLike[str]) -> Run:
-    """The run in a folder that was written last.
+def newest_run(path: str | os.PathLike[str], format: str | None = None) -> Run:
+    """The run in a folder that was written last, of those in `format` if that is given.
 
     Raises:
         SourceError: there is none.
     """
-    found = find_runs(path)
+    found = [run for run in find_runs(path) if format in (None, run.format)]
     if not found:
-        raise SourceError(f"no run in {plain_text(os.fspath(path))}: no file there is a log in a known format")
+        known = f"as {format}" if format else "in a known format"
+        raise SourceError(f"no run in {plain_text(os.fspath(path))}: no file there is a log {known}")
     newest = found[0]
     structured = next((run for run in found if run.format != "text"), newest)
     # A trainer writes console text and metrics side by side: the metrics are exact.
