@@ -73,7 +73,7 @@ def _follow(args: argparse.Namespace) -> int:
     from tuimon.panels.wire import trim_updates
 
     trim_updates()
-    app = MonitorApp(_options(args), lambda post: Follower(source, post), describe=source.describe)
+    app = MonitorApp(_options(args), lambda post: Follower(source, post, path=args.file), describe=source.describe)
     app.run(mouse=not args.no_mouse)
     return app.return_code or EXIT_DONE
 
