@@ -539,6 +539,7 @@ def test_no_layout_goes_back_in_steps(name: str) -> None:
         ("step: 1 loss: 2.50\rstep: 2 loss: 2.25\r\nstep: 3 loss: \x1b[1m\x1b[32m2.125\x1b[0m\nstep: 4 loss: 2.00", "loss", [(1, 2.5), (2, 2.25), (3, 2.125), (4, 2.0)]),
         # 12: numbers as strings, markdown
         ("step: '1', loss: '2.50'\nstep: '2', loss: '2.25'\n", "loss", [(1, 2.5), (2, 2.25)]),
+        ("- step **1**: loss **2.50**, `lr` 0.1\n- step **2**: loss **2.25**, `lr` 0.1\n", "loss", [(1, 2.5), (2, 2.25)]),
         ("> step: 1, loss: 2.50\n> step: 2, loss: 2.25\n", "loss", [(1, 2.5), (2, 2.25)]),
         # 16: means of an epoch under the same key
         (

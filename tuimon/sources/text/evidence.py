@@ -106,5 +106,7 @@ def is_loss(name: str) -> bool:
 
 
 def _decimals(text: str) -> int:
-    """Digits behind the point; many, where there is no number to write."""
-    return 9 if text[-1:].isalpha() else len(text.partition(".")[2])
+    """Digits behind the point; many for what is not finite, none where there is no number."""
+    if text[-1:].isalpha():
+        return 0 if text.lower() in ("none", "null", "n/a") else 9
+    return len(text.partition(".")[2])

@@ -13,6 +13,7 @@ _DELIMITER = re.compile(r"'(?!s )|[|,;:=>{}\t\"\u2014]|  |\]|\)(?=\s*\S)|\. | - 
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)$")
 _BULLET = re.compile(r"^[\s>*#\u2022.-]+")
 _IDENTIFIER = re.compile(r"[A-Za-z][\w./@-]*$")
+_MARKDOWN = {ord("*"): None, ord("`"): None}
 BOX = re.compile(r"^\|\s*([A-Za-z][^|]*?)\s*\|$")
 """A row of a table of two columns, up to its number."""
 
@@ -22,7 +23,7 @@ def name_before(text: str, first: bool) -> str:
     box = BOX.match(text) if first else None
     if box:
         return box[1].strip()
-    stripped = text.rstrip()
+    stripped = text.translate(_MARKDOWN).rstrip()
     if opened := _OPENERS.search(stripped):
         stripped = stripped[: opened.start()].rstrip()
     separator = _SEPARATOR.search(stripped)
@@ -89,7 +90,7 @@ def _bare(text: str, first: bool) -> str:
     if is_step(last) or is_epoch(last):
         two = " ".join(parts[-2:])
         return two if is_step(two) else last
-    if last.lower() in w.STOP or w.FILE.search(last):
+    if last.lower() in w.STOP or "(" in last or w.FILE.search(last):
         return ""
     for count in range(min(4, len(parts)) if w.BARE.search(last) else 0, 0, -1):
         name = " ".join(parts[-count:])

@@ -13,6 +13,9 @@ from tuimon.sources.text.naming import BOX, is_epoch, is_step, is_time, is_val, 
 MOST_FIELDS = 256
 """Numbers of a line that are looked at; DETR prints 110, a matrix printed on one line has thousands."""
 
+LONGEST_NAME = 3
+"""Words of a metric's name ("Value function loss"); what has more before a number is a sentence."""
+
 NUMBER = "[number]"
 """The counter of a step that is a number in front of the line, without a name."""
 
@@ -256,4 +259,6 @@ def _is_pure(result: Plan, texts: Sequence[str]) -> bool:
         return False
     name = result.metrics[0][1]
     head = texts[0].strip(" |>*#:='\"{")
+    if len(name.split()) > LONGEST_NAME:
+        return False
     return head.endswith(name) and len(head) - len(name) <= 2 and len(texts) <= 2 * len(result.metrics) + 3

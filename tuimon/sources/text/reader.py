@@ -321,6 +321,8 @@ class Reader:
             self._put(step or 0, ("loss",), [math.nan])
 
     def _put(self, step: int, names: tuple[str, ...], cells: Sequence[float | None]) -> None:
+        if all(cell is None for cell in cells):
+            return
         self._count += 1
         row = (step, names, cells)
         if self._held is None:

@@ -67,7 +67,7 @@ FILE = re.compile(
 
 CODE = re.compile(
     r"^\s*(?:def|class|import|from|return|elif|while|assert|raise|async|await|print|if|for|with|export)\b[^|]*[:(=]"
-    r"|(?<!\w)self\.|(?<!=)==(?!=)|\*\*|(?<![|+-])[-+*]=(?!=)|!=|=>|^\s*(?://|/\*)|\blambda\b"
+    r"|(?<!\w)self\.|(?<!=)==(?!=)|\w ?\*\* ?\w|(?<![|+-])[-+*]=(?!=)|!=|=>|^\s*(?://|/\*)|\blambda\b"
 )
 """What stands in source text and not in records."""
 
