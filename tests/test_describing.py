@@ -44,4 +44,4 @@ def test_other_losses_are_counted() -> None:
 
 
 def test_names_from_the_file_carry_no_control_characters() -> None:
-    assert said({"step": [5], "train/loss\x1b[2J": [2.0]}, 1).isprintable()
+    assert said({"\x1bstep": [5], "train/loss\x1b[2J": [2.0]}, 1).isprintable()

@@ -13,6 +13,9 @@ CHUNK = 64 * 1024
 LONGEST_LINE = 1024 * 1024
 """A longer line is skipped and counted as bad: no size of line may exhaust memory."""
 
+MOST_BAD = 20
+"""Bad lines that a batch describes; the others are only counted."""
+
 
 class SourceError(Exception):
     """The input cannot be read at all; the message says why and what to do, in one line."""

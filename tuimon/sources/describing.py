@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuimon.record import ROLES
 from tuimon.sources.columns import Columns
 from tuimon.sources.names import MOST_METRICS, clean
 
@@ -25,7 +26,8 @@ def _roles(columns: Columns) -> list[str]:
     """Role by role: where it comes from, and what is missing."""
     found = [
         f"{role} <- {clean(name)}" + ("" if name in columns.counts or not columns.records else " (not seen yet)")
-        for role, name in columns.roles.items()
+        for role in ROLES
+        if (name := columns.roles.get(role)) is not None
     ]
     parts = [", ".join(found)] if found else []
     if not {"loss", "val_loss"} & set(columns.roles) and columns.records:

@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tuimon.record import BadLine, Batch, Mark
-from tuimon.sources.base import CHUNK
+from tuimon.sources.base import CHUNK, MOST_BAD
 from tuimon.sources.columns import Columns
 from tuimon.sources.describing import describe
 from tuimon.sources.tail import Chunk, Lines, plain_lines
-
-MOST_BAD = 20
-"""Bad lines that a batch describes; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +95,8 @@ class LineSource:
             self.columns.restart()
             self.start()
         parsed = self.parse(chunk) if chunk.text else Parsed({}, 0)
+        if chunk.restarted:
+            self.columns.learn(parsed.columns, parsed.count)
         marks = [Mark(0, "restart", {}), *parsed.marks] if chunk.restarted else parsed.marks
         bad = [*chunk.bad_lines, *parsed.bad_lines]
         self.bad_count += len(bad)

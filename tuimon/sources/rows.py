@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from tuimon.record import BadLine, Batch, Mark
+from tuimon.sources.base import CHUNK, MOST_BAD
 from tuimon.sources.columns import Columns
 from tuimon.sources.describing import describe
 
@@ -81,7 +82,7 @@ class RowSource(Generic[Item]):
         """Adds to `waiting` what is new, from about `limit` bytes; whether there is more. Raises OSError."""
         raise NotImplementedError
 
-    def read(self, limit: int = 64 * 1024) -> Batch:
+    def read(self, limit: int = CHUNK) -> Batch:
         """See `Source.read`."""
         if not self.waiting:
             self._more = self.look(limit)
@@ -119,7 +120,8 @@ class RowSource(Generic[Item]):
             self.in_columns(rows),
             len(rows),
             marks=marks,
-            bad_lines=bad,
+            bad_lines=bad[:MOST_BAD],
+            bad_count=len(bad),
             more=self._more or bool(self.waiting),
             offset=self.offset,
             size=self.size,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
-from tuimon.sources.names import is_epoch, rank_step, words
+from tuimon.sources.names import clean, is_epoch, rank_step, words
 
 Column = Sequence[float | None]
 Ask = Callable[[], Sequence[bool]]
@@ -217,8 +217,10 @@ class Steps:
     def describe(self) -> str:
         """Where steps come from, empty when that needs no word."""
         if self.kind == "step":
-            return "" if self.name in ("step", None) else f"step <- {self.name}"
-        return {"epoch": f"step <- {self.name}", "record": "no step: records are numbered from 0"}.get(self.kind, "")
+            return "" if self.name in ("step", None) else f"step <- {clean(self.name or '')}"
+        return {"epoch": f"step <- {clean(self.name or '')}", "record": "no step: records are numbered from 0"}.get(
+            self.kind, ""
+        )
 
 
 def whole(value: float | None) -> int | None:
