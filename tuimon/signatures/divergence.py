@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
-from tuimon.signatures.excursion import Excursion
+from tuimon.signatures.excursion import SHARE, Excursion
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import FAR, NEAR
 from tuimon.signatures.stretch import Detector, Stretch
@@ -16,8 +16,9 @@ from tuimon.stats import Level, poisson_tail
 KEPT = 32
 """Excursions kept that are over: the first ones and the last ones of a run that has more."""
 
-HIGH, CROWD, CROWD_SPAN = 5.0, 3, 6
-"""Three of six records above 5 sigma open an excursion as well: it shakes, but single ones come once in 1000 records."""
+HIGH, CROWD, CROWD_SPAN = 4.0, 3, 6
+"""Three of six records above 4 sigma open an excursion as well: where single ones come once in 300 records, as on
+heavy tails, three in six come once in a million. Each must lose a quarter of the progress."""
 
 CLUSTER = 4
 """Fewest spikes that make a cluster."""
@@ -33,7 +34,7 @@ class Excursions(Detector):
     """Losses that leave their level: spikes that come back, and divergences that do not.
 
     Two records in a row above 8 sigma of the last 64 open an excursion (on 339,850 healthy public steps a single one
-    occurs 651 times, two in a row never), or three of six above 5 sigma; it is over when two in a row are back within 3 sigma. Six in a row above 8
+    occurs 651 times, two in a row never), or three of six above 4 sigma; it is over when two in a row are back within 3 sigma. Six in a row above 8
     sigma that lose a quarter of the progress, or a median of five above the start of the run, are a divergence: a climb
     or a raised learning rate is lr-too-high, a step up with an ordinary gradient a level-jump, a jump that stays open
     for 200 records an unrecovered spike. Baselines leave excursions out. Thresholds are in units of the run's own noise
@@ -101,7 +102,7 @@ class Excursions(Detector):
         if self._left is None:
             self._left = (step, self._previous, value)
         self._run = self._run + 1 if z > FAR else 0
-        if z > HIGH:
+        if z > HIGH and value - level.middle > SHARE * course.progress:
             self._highs.append((self._seen, step, value, self._previous))
         crowd = len(self._highs) == CROWD and self._seen - self._highs[0][0] < CROWD_SPAN
         if (self._run < 2 and not crowd) or course.silent or course.smooth:

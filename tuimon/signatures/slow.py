@@ -96,8 +96,9 @@ FLIPPING = -0.6
 SPAN = 9
 """Points of the running mean that the loss is compared with, so that a falling or bending loss does not count."""
 
-TURNS = 45
-"""Turning points of a window, of 62, below which it is not looked at closer: white noise has 41, alternation 62."""
+TURNS = 50
+"""Changes of sign in the second differences of a window, of 61, below which it is not looked at closer: white noise has
+45, alternation 61, and a trend none."""
 
 WINDOWS = 2
 """Windows in a row that must alternate."""
@@ -135,7 +136,8 @@ class Oscillation(Detector):
 
     def _judge(self, window: Sequence[float], steps: Sequence[int], course: Course) -> None:
         changes = list(map(sub, window[1:], window))
-        turns = sum(map(lt, map(mul, changes[1:], changes), repeat(0.0)))
+        bends = list(map(sub, changes[1:], changes))
+        turns = sum(map(lt, map(mul, bends[1:], bends), repeat(0.0)))
         if turns < TURNS:
             self._calm(steps[0])
             return
