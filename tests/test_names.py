@@ -22,7 +22,8 @@ from tuimon.sources.names import (
 LOSSES = """
     loss train_loss train/loss lm_loss total_loss train_loss_step train_loss_epoch Loss xent nll_loss trl
     Loss/train metrics/loss loss_metrics/global_avg_loss trainLoss epoch_loss batch_loss running_loss
-    train/total_loss loss/total train/box_loss actor/pg_loss train/value_loss mse cross_entropy
+    train/total_loss loss/total train/box_loss actor/pg_loss metrics/train/LanguageCrossEntropy train-logloss
+    train/CrossEntropyLoss reduced_train_loss train/value_loss cross_entropy
 """.split()
 VALIDATIONS = """
     val_loss val eval_loss test_loss val/loss tel validation_loss eval/loss valid_loss dev_loss Loss/val valLoss
@@ -30,7 +31,7 @@ VALIDATIONS = """
 """.split()
 GRAD_NORMS = """
     grad_norm norm grad_norm_square gnorm total_grad_norm train/grad_norm GradNorm gradient_norm actor/grad_norm
-    grad_norm/total gradients/norm grad_2.0_norm_total optim/total_grad_norm
+    grad_norm/total gradients/norm l2_norm/grad/global grad/norm/total grad_2.0_norm_total optim/total_grad_norm
 """.split()
 RATES = "lr learning_rate train_lr lr/pg0 rate x/lr0 lr-AdamW train/learning_rate LearningRate lr-Adam/pg1 lr_0".split()
 NONE = """
@@ -75,6 +76,8 @@ def test_an_exported_chart_is_known_by_the_metric_behind_the_name_of_its_run() -
         (["val_accuracy", "test_loss"], "val_loss", "test_loss"),
         (["lr/pg1", "lr/pg0"], "lr", "lr/pg0"),
         (["norm", "grad_norm"], "grad_norm", "grad_norm"),
+        (["val_head_loss", "val_tail_loss", "tail_loss"], "val_loss", "val_tail_loss"),
+        (["val_loss", "val_tail_loss", "tail_loss"], "val_loss", "val_tail_loss"),
     ],
 )
 def test_of_several_names_the_surest_is_chosen(names: list[str], role: str, expected: str) -> None:

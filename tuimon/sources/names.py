@@ -107,7 +107,8 @@ _NOT = frozenset(
 
 _LOSS = (
     "loss", "total loss", "loss total", "lm loss", "loss lm", "nll loss", "ce loss", "loss ce", "cross entropy loss",
-    "cross entropy", "crossentropy", "xent", "nll", "trl", "mse loss", "mse", "mlm loss", "recon loss",
+    "cross entropy", "crossentropy", "xent", "nll", "trl", "mse loss", "mlm loss", "language cross entropy",
+    "recon loss",
     "reconstruction loss", "elbo loss", "pg loss", "value loss", "policy loss", "actor loss", "critic loss",
     "g loss", "loss g", "loss 1", "loss 0", "box loss", "objective", "cost",
 )  # fmt: skip
@@ -118,7 +119,7 @@ _GRAD_NORM = (
     "grad norm", "gradient norm", "gradients norm", "gradnorm", "gnorm", "g norm", "norm grad", "norm grads",
     "total grad norm", "grad norm total", "grad total norm", "total gradient norm", "gradient norm total", "grads norm",
     "grad 2 norm total", "grad 2 0 norm total", "grad norm before clip", "grad norm preclip", "grad norm pre clip",
-    "grad norm unclipped", "unclipped grad norm", "l2 grad norm", "grad l2 norm", "grad norm l2", "grad l2",
+    "grad norm unclipped", "unclipped grad norm", "l 2 grad norm", "grad l 2 norm", "grad norm l 2", "l 2 norm grad",
     "grad norm 0", "grad norm 1", "grad norm square", "grad norm squared", "grad norm sq", "squared grad norm",
     "grad norm 2", "norm", "grad",
 )  # fmt: skip
@@ -133,7 +134,7 @@ STEPS = (
     "step", "global step", "trainer global step", "iteration", "iter", "iters", "iterations", "current steps",
     "current step", "num updates", "optimizer step", "train step", "training step", "train global step", "update",
     "updates", "total timesteps", "time total timesteps", "timesteps total", "timesteps", "env steps",
-    "time iterations", "n updates", "steps", "it", "batch", "batch idx", "i", "s", "index",
+    "time iterations", "training iteration", "n updates", "steps", "it", "batch", "batch idx", "i", "s", "index",
 )  # fmt: skip
 """Names of the step, best first, as words."""
 
@@ -143,7 +144,7 @@ WEAK_STEPS = ("_step",)
 EPOCHS = ("epoch", "epochs", "current epoch", "train epoch", "ep")
 TIMES = ("time", "timestamp", "_timestamp", "wall_time", "wall time", "unix_time", "ts", "datetime", "date")
 
-_GLUED = re.compile(r"(train|val|valid|eval|test|batch)(loss)")
+_GLUED = re.compile(r"(train|val|valid|eval|test|batch|log)(loss)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 
@@ -236,7 +237,14 @@ def choose(counts: Mapping[str, int]) -> dict[str, str]:
         counts: name -> how many values it has there. Of a mean per epoch and a value per step the mean is taken, unless
             there are less than half as many; names that are equally good are taken in order of appearance.
     """
-    return {role: names[0] for role, names in candidates(counts).items()}
+    found = candidates(counts)
+    roles = {role: names[0] for role, names in found.items()}
+    if "loss" in roles:
+        # Validation is compared with training: the same part of the loss, if there is one.
+        part = _core(words(roles["loss"]))
+        same = [name for name in found.get("val_loss", ()) if _core(words(name)) == part]
+        roles.update({"val_loss": same[0]} if same else {})
+    return roles
 
 
 def candidates(counts: Mapping[str, int]) -> dict[str, list[str]]:
