@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 
-from tuimon.formulas import uniform_loss
+from tuimon.formulas import logit_spread, uniform_loss
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
@@ -136,6 +136,9 @@ class DivergesFromStart(Detector):
 OFF = 0.5
 """Nats that the first cross-entropy may lie from ln C: a usual initial layer stays within 0.2."""
 
+MANY = 100
+"""Classes from which the initial loss says how far the initial logits spread."""
+
 SUMMED = 0.1
 """Relative distance within which the first loss over ln C counts as the batch size."""
 
@@ -168,6 +171,8 @@ class InitialLossOff(Detector):
         batch = stretch.course.meta.get("batch_size")
         if isinstance(batch, int) and batch > 1 and abs(loss / uniform / batch - 1) < SUMMED:
             why += f": about {batch} times as much, the batch size"
+        elif count >= MANY:
+            why += f", as initial logits with a spread of {logit_spread(loss, count):.2g} give"
         self._findings = (Finding("initial-loss-off", "data", "warning", step, step, True, why),)
 
     @property

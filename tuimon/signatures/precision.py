@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 
+from tuimon.formulas import fp16_headroom
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.nan import CALIBRATION
@@ -39,6 +40,7 @@ class HalfPrecisionRange(Detector):
         self._scale: float | None = None
         self._halvings: deque[tuple[int, int]] = deque(maxlen=HALVINGS)
         self._scaled = False
+        self._gn: float | None = None
         self._skips = 0
         self._first_skip = 0
         self._last_total: float | None = None
@@ -80,6 +82,8 @@ class HalfPrecisionRange(Detector):
         else:
             hit = skipped is not None and skipped > 0
         self._last_total = skipped if skipped is not None else self._last_total
+        if gn is not None and math.isfinite(gn):
+            self._gn = gn
         hit = hit or (gn is not None and not math.isfinite(gn))
         if not hit:
             if skipped is not None or gn is not None:
@@ -92,6 +96,8 @@ class HalfPrecisionRange(Detector):
             self._find(self._first_skip, step, f"{self._skips} steps skipped in a row from {self._first_skip}")
 
     def _find(self, onset: int, step: int, why: str) -> None:
+        if self._gn and self._scale and self._gn > 0.0 and self._scale > 0.0:
+            why += f"; {fp16_headroom(self._gn, self._scale):.1f} bits of headroom at grad_norm {short(self._gn)}"
         if self._found is None:
             self._found = Finding("fp16-range", "nan", "failure", onset, step, True, why)
 
