@@ -52,13 +52,13 @@ class Options:
         name: of the input, for the header.
         theme: a key of THEMES.
         ascii: no character beyond ASCII in pictures and marks.
-        fps: frames per second at most. 20 draws each record of a run of 20 steps/s as it comes.
+        fps: frames per second at most. 30 draws each record of a run of 20 steps/s as it comes.
     """
 
     name: str = ""
     theme: str = "dark"
     ascii: bool = False
-    fps: float = 20.0
+    fps: float = 30.0
 
 
 class FilterLine(Input):

@@ -30,7 +30,7 @@ def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--light", action="store_true", help="colours for a light terminal")
     parser.add_argument("--low-color", action="store_true", help="the sixteen colours of the terminal only")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
-    parser.add_argument("--fps", type=_fps, default=20.0, metavar="N", help="pictures per second at most (default: 20)")
+    parser.add_argument("--fps", type=_fps, default=30.0, metavar="N", help="pictures per second at most (default: 30)")
 
 
 def _fps(text: str) -> float:

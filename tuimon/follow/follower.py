@@ -22,7 +22,10 @@ FRAME = 1 / 30
 """Seconds between reads while data comes all the time: nobody sees a curve move more often than this."""
 
 HOT = 5
-"""So many reads with data within QUIET seconds, and the file is read at frame rate without file events."""
+"""So many reads with data within BUSY seconds, and the file is read at frame rate without file events."""
+
+BUSY = 0.08
+"""Seconds: more than about 60 appends a second. Below that an event costs little and comes sooner than a frame."""
 
 QUIET = 0.5
 """Seconds without data after which file events are asked for again."""
@@ -184,7 +187,7 @@ class Follower:
             self._reads = [*self._reads[-(HOT - 1) :], now]
         if self._hot:
             self._hot = now - self._reads[-1] < QUIET
-        elif not self._blind and len(self._reads) == HOT and now - self._reads[0] < QUIET:
+        elif not self._blind and len(self._reads) == HOT and now - self._reads[0] < BUSY:
             self._hot = True
             if self._hints is not None:
                 self._hints.disarm()
