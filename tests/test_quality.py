@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 from tests.quality.architectures import Part  # noqa: E402
 from tests.quality.corpus import Run, find, generate, load, stacks  # noqa: E402
+from tests.quality.derived import DERIVED  # noqa: E402
 from tests.quality.judged import GROUP_OF, judge_run  # noqa: E402
 from tests.quality.oracle import Truth, judge  # noqa: E402
 from tests.quality.printed import aligned, markdown, rows_table  # noqa: E402
@@ -175,6 +176,14 @@ def test_a_variant_scales_shifts_rounds_and_leaves_out() -> None:
 def test_every_variant_makes_a_batch_of_every_column_that_it_keeps() -> None:
     run = small_run([1.0] * 60)
     assert all(len(batch(run, variant)) > 0 for variant in VARIANTS)
+
+
+def test_rows_about_the_log_are_said_and_no_failure_with_them() -> None:
+    run = first_run("plain", "regression", steps=1000)
+    for row, make in DERIVED.items():
+        findings = make(run).findings
+        assert row in {finding.signature for finding in findings}, row
+        assert not [finding for finding in findings if finding.severity == "failure"], row
 
 
 def test_the_bound_without_an_event_is_the_rule_of_three() -> None:

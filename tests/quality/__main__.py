@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.quality.comparison import rivals_table
 from tests.quality.corpus import SEEDS, generate
+from tests.quality.derived import derived_table
 from tests.quality.judging import judged_part
 from tests.quality.printed import (
     aligned,
@@ -62,6 +63,7 @@ def main() -> int:
             runs, raw, not options.no_peers
         ),
     }
+    tables["Rows about the log, made from the plain healthy runs"] = derived_table(runs)
     if not options.no_variants:
         tables["Ways of logging"] = variants_table(judged)
     lines += silence_lines(silence(raw))
