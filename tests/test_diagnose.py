@@ -118,3 +118,13 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     line = f"{sys.executable} -m tuimon.cli diagnose {tmp_path}/run.jsonl | true"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
+
+
+def test_json_of_an_unreadable_input_has_the_keys_of_every_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diagnose", str(tmp_path / "absent.jsonl"), "--json"]) == 2
+    out, error = capsys.readouterr()
+    document = json.loads(out)
+    assert (document["verdict"], document["records"], document["findings"]) == ("no_data", 0, [])
+    assert document["error"] in error

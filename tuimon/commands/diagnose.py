@@ -75,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
         counted = fail_on_words(args.fail_on)
         report = examine(args.file, **source_arguments(args))
     except (SourceError, OSError, ValueError) as error:
-        print(f"tuimon: {complaint(args.file, error)}", file=sys.stderr)
+        told = complaint(args.file, error)
+        print(f"tuimon: {told}", file=sys.stderr)
+        if args.json:
+            print(json.dumps(nothing(args.file, told)))
         return EXIT_UNREADABLE
     if args.json:
         print(json.dumps(report.document(), allow_nan=False))
@@ -83,6 +86,14 @@ def run(args: argparse.Namespace) -> int:
         width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 100)
         print(report.text(width), end="")
     return exit_code(report, counted)
+
+
+def nothing(file: str, told: str) -> dict[str, object]:
+    """The document of an input without a record: those of a run, and `error`, so that a script can rely on its keys."""
+    from tuimon.monitor import Snapshot
+    from tuimon.report import Report
+
+    return {**Report(file, "", "", Snapshot()).document(), "error": told}
 
 
 def examine(
