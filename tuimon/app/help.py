@@ -9,52 +9,76 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
-from tuimon.panels.ink import Line, Span, wrap
+from tuimon.panels.ink import Line, Span, fit, wrap
 from tuimon.panels.keys import KEYS
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 
-CAP = 8
-"""Cells for the longest cap."""
+CAP = 6
+"""Cells for the longest cap, "Space " and "S-Tab "."""
 
-COLUMN = 58
-"""Cells from which a second column of keys fits: the longest text is not cut there."""
+LEGEND = "mouse: click a curve, the strip or a row; the wheel zooms"
 
-
-def help_lines(width: int, height: int) -> list[Line]:
-    """All keys in one column where they fit, else in two."""
-    title: Line = (Span(" tuimon", "strong"), Span("  keys; any key closes this", "dim"))
-    lines: list[Line] = [title, ()]
-    texts = [(key.cap, key.text) for key in KEYS]
-    legend = ("click: cursor, row or place of the strip    wheel: zoom",)
-    if len(texts) + 4 <= height or width < 2 * 40:
-        lines.extend(_entry(cap, text, width) for cap, text in texts)
-    else:
-        half = -(-len(texts) // 2)
-        room = width // 2
-        for place in range(half):
-            right = texts[place + half : place + half + 1]
-            lines.append((*_entry(*texts[place], room), *(_entry(*right[0], width - room) if right else ())))
-    lines.extend([(), *((Span(f" {text}", "dim"),) for text in legend)])
-    return lines
+TWO_COLUMNS = 76
+"""Cells from which keys stand in two columns: under that, texts would wrap into more lines than they save."""
 
 
-def _entry(cap: str, text: str, width: int) -> Line:
-    room = max(width - CAP - 3, 1)
-    first = wrap(text, room)[0]
-    shown = text if len(text) <= room else first[: room - 1] + "…" if len(first) >= room else first + "…"
-    return (Span(f" {cap:<{CAP}} ", "key"), Span(f"{shown:<{room}} "))
+def help_pages(width: int, height: int) -> list[list[Line]]:
+    """All keys, in one column where they fit, else in two, else on several pages; no text is cut."""
+    room = max(height - 2, 1)
+    single = [line for key in KEYS for line in _entry(key.cap, key.text, width)]
+    rows = single
+    if len(single) > room - 2 and width >= TWO_COLUMNS:
+        rows = _two_columns(width)
+    if len(rows) + 2 <= room:
+        rows = [*rows, (), (Span(f" {LEGEND}", "dim"),)]
+    pages = [rows[start : start + room] for start in range(0, len(rows), room)]
+    return [[_title(number, len(pages)), (), *page] for number, page in enumerate(pages, 1)]
+
+
+def _title(number: int, count: int) -> Line:
+    more = "any key: next page" if number < count else "any key closes this"
+    return (Span(" keys", "strong"), Span(f" {number} of {count}" if count > 1 else ""), Span(f"   {more}", "dim"))
+
+
+def _two_columns(width: int) -> list[Line]:
+    half = width // 2
+    blocks = [_entry(key.cap, key.text, half) for key in KEYS]
+    total = sum(map(len, blocks))
+    left: list[Line] = []
+    while blocks and 2 * len(left) < total:
+        left.extend(blocks.pop(0))
+    right = [line for block in blocks for line in block]
+    return [
+        (*fit(left[row], half), *(right[row] if row < len(right) else ())) for row in range(max(len(left), len(right)))
+    ]
+
+
+def _entry(cap: str, text: str, width: int) -> list[Line]:
+    pieces = wrap(text, max(width - CAP - 3, 8))
+    return [(Span(f" {cap if number == 0 else '':<{CAP}} ", "key"), Span(piece)) for number, piece in enumerate(pieces)]
 
 
 class HelpSheet(Sheet):
-    """The keys."""
+    """The keys, a page at a time."""
+
+    page = 0
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
-        return help_lines(width, height)
+        pages = help_pages(width, height)
+        return pages[min(self.page, len(pages) - 1)]
+
+    def turn(self) -> bool:
+        """Shows the next page; False when there is none."""
+        if self.page + 1 >= len(help_pages(*self.size)):
+            return False
+        self.page += 1
+        self.draw()
+        return True
 
 
 class HelpScreen(ModalScreen[None]):
-    """Closes at any key."""
+    """Closes at any key once all pages were shown; q and Esc close it at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
@@ -63,7 +87,8 @@ class HelpScreen(ModalScreen[None]):
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
-        self.dismiss()
+        if event.key in {"q", "escape"} or not self.query_one(HelpSheet).turn():
+            self.dismiss()
 
     def on_click(self) -> None:
         self.dismiss()

@@ -18,6 +18,7 @@ class Desk:
         view: which steps the panels show and how.
         mode: the run with its table, the records around a NaN, or one panel enlarged.
         metric: the enlarged one.
+        under: how many metrics stand under the enlarged one.
         page: which four metrics the panels show; 0 is the four roles.
         row: signature of the chosen row, empty for the first one of the table.
         opened, closed: rows that the user opened or closed himself.
@@ -29,6 +30,7 @@ class Desk:
     view: View = field(default_factory=View)
     mode: Mode = "run"
     metric: str = ""
+    under: int = 0
     page: int = 0
     row: str = ""
     opened: frozenset[str] = frozenset()

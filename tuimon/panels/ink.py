@@ -56,6 +56,17 @@ def fit(line: Sequence[Span], width: int) -> Line:
     return (*kept, Span("\N{HORIZONTAL ELLIPSIS}", "dim")) if width > 0 else ()
 
 
+def clip(text: str, width: int) -> str:
+    """`text` in at most `width` cells: what does not fit ends after a whole word, with an ellipsis."""
+    if cell_len(text) <= width:
+        return text
+    head = set_cell_size(text, max(width - 1, 0)).rstrip()
+    words, _, rest = head.rpartition(" ")
+    # A cut that leaves a single long word in pieces still says more than nothing.
+    whole = words if words.strip() and len(rest) < len(head) // 2 and not text[len(head) :].startswith(" ") else head
+    return whole.rstrip(" ,;:") + "\N{HORIZONTAL ELLIPSIS}" if width > 0 else ""
+
+
 def wrap(text: str, width: int) -> list[str]:
     """Words of `text` in lines of at most `width` cells; a longer word is cut into pieces."""
     lines: list[str] = []

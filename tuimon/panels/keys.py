@@ -47,7 +47,7 @@ KEYS: tuple[Key, ...] = (
     Key(("y", "L"), "y", "move('log')", "log", "logarithmic values (L too; l moves the cursor)", 8),
     Key(("s",), "s", "move('smooth')", "smooth", "smoothing: off, light, medium, strong", 9),
     Key(("v",), "v", "move('overlay')", "val on loss", "validation points over the training curve, one range", 14),
-    Key(("m",), "m", "move('page')", "metrics", "other metrics in the panels", 12),
+    Key(("m",), "m", "move('page')", "metrics", "other metrics in the panels; one more under an enlarged one", 12),
     Key(("r",), "r", "move('rewind')", "", "next place where the log went back (a resumed run)"),
     Key(("slash",), "/", "filter", "filter", "show rows and metrics that contain a word", 13),
     Key(("tab",), "Tab", "app.focus_next", "", "next panel, strip or table"),

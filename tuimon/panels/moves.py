@@ -14,6 +14,9 @@ from tuimon.panels.view import View
 STRIDES = 60
 """Key presses of the cursor across a window: about one per cell of a panel."""
 
+MOST_UNDER = 3
+"""Metrics under an enlarged one: four in all are as many as have axes of their own at 80x24."""
+
 CLOSE_UP = 32
 """Steps across in the autopsy, so that each has a cell of its own in the narrowest full panel."""
 
@@ -127,9 +130,9 @@ def _back(scene: Scene) -> Desk:
     if desk.mode == "autopsy":
         return replace(desk, mode="run", view=desk.before or View(), before=None)
     if desk.mode == "large":
-        return replace(desk, mode="run", metric="")
+        return replace(desk, mode="run", metric="", under=0)
     if desk.pattern:
-        return replace(desk, pattern="")
+        return replace(desk, pattern="", page=0)
     if desk.view.cursor is not None:
         return replace(desk, view=replace(desk.view, cursor=None))
     if desk.page:
@@ -156,7 +159,19 @@ def toggled(scene: Scene) -> Desk:
 
 
 def _page(scene: Scene) -> Desk:
-    return replace(scene.desk, page=(scene.desk.page + 1) % len(scene.pages))
+    """The next four metrics; under an enlarged one, one more each time, and none again after the third."""
+    desk = scene.desk
+    if desk.mode == "large":
+        more = replace(desk, under=desk.under + 1)
+        fits = desk.under < MOST_UNDER and len(replace(scene, desk=more).enlarged) > 1 + desk.under
+        return more if fits else replace(desk, under=0)
+    return replace(desk, page=(desk.page + 1) % len(scene.pages))
+
+
+def filtered(scene: Scene, pattern: str) -> Desk:
+    """Rows and metrics that contain `pattern`; the panels turn to such metrics where there are any beside the roles."""
+    found = replace(scene, desk=replace(scene.desk, pattern=pattern, page=0))
+    return replace(found.desk, page=1 if pattern and len(found.pages) > 1 else 0)
 
 
 MOVES: dict[str, Callable[[Scene], Desk]] = {

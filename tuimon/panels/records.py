@@ -16,6 +16,12 @@ from tuimon.plain import plain_text
 CELL = 18
 """Cells per metric: a value of nine, a growth factor of six, and room between."""
 
+TIGHT = 12
+"""Cells per metric where the width is short: a value of nine and its mark, without growth."""
+
+STEP = 15
+"""Cells for the step and the pointer."""
+
 BEFORE = 8
 """Finite records shown before the onset; growth shows in fewer, a calm run needs no more."""
 
@@ -25,6 +31,9 @@ WORTH = 1.5
 
 class RecordsView(Sheet, can_focus=True):
     """A sentence, the records around the onset, what is still good."""
+
+    def state(self, scene: Scene, width: int) -> object:
+        return scene if scene.desk.mode == "autopsy" else None
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         return autopsy_lines(scene, width, height)
@@ -50,7 +59,7 @@ def autopsy_lines(scene: Scene, width: int, height: int) -> list[Line]:
     if room < len(shown.steps):
         before = max(room * 2 // 3, 2)
         shown = records(scene.columns, around, before - 1, max(room - before, 1))
-    return [*head, *table(shown, scene, alphabet), *tail]
+    return [*head, *table(shown, scene, alphabet, width), *tail]
 
 
 def scene_onset(scene: Scene) -> int | None:
@@ -58,36 +67,54 @@ def scene_onset(scene: Scene) -> int | None:
     return records(scene.columns, scene.cursor, 0, 0).onset
 
 
-def table(shown: Records, scene: Scene, alphabet: Marks) -> list[Line]:
+def columns_of(shown: Records, width: int) -> tuple[int, list[int]]:
+    """Cells per metric, and which metrics fit into `width` in their own order: those that broke stay longest."""
+    everything = list(range(len(shown.names)))
+    if STEP + CELL * len(everything) - CELL // 2 <= width:
+        return CELL, everything
+    room = max((width - STEP) // TIGHT, 1)
+    wanted = sorted(everything, key=lambda i: shown.first.get(shown.names[i], 1 << 63))
+    return TIGHT, sorted(wanted[:room])
+
+
+def table(shown: Records, scene: Scene, alphabet: Marks, width: int = 200) -> list[Line]:
     """A title line, then a line per record."""
     if not shown.steps:
         return [(Span("   no records yet", "dim"),)]
+    cell, chosen = columns_of(shown, width)
     lines: list[Line] = [
-        (Span(f"   {'step':>10}  ", "dim"), *(Span(f"{name:>9}{'':{CELL - 9}}", "dim") for name in shown.names))
+        (Span(f"   {'step':>10}  ", "dim"), *(Span(f"{shown.names[i]:>9}{'':{cell - 9}}", "dim") for i in chosen))
     ]
     previous: list[float | None] = [None] * len(shown.names)
     for step, cells in zip(shown.steps, shown.cells, strict=True):
         here = step == scene.cursor
         pointer = alphabet.chosen if here else " "
         line = [Span(f" {pointer} {words.steps(step):>10}  ", "strong" if here else "plain")]
-        for i, (name, value) in enumerate(zip(shown.names, cells, strict=True)):
-            line.extend(_cell(value, previous[i], first=shown.first.get(name) == step, alphabet=alphabet))
-            if value is not None:
-                previous[i] = value
+        for i in chosen:
+            line.extend(_cell(cells[i], previous[i], cell - 9, shown.first.get(shown.names[i]) == step, alphabet))
+            if cells[i] is not None:
+                previous[i] = cells[i]
         lines.append(tuple(line))
-    return lines
+    return [trimmed(line) for line in lines]
 
 
-def _cell(value: float | None, previous: float | None, *, first: bool, alphabet: Marks) -> list[Span]:
-    """A value and its growth since the record before; the first non-finite one carries a mark."""
+def trimmed(line: Line) -> Line:
+    """The line without blanks at its end, which would look cut where the width is short."""
+    while line and not line[-1].text.strip():
+        line = line[:-1]
+    return (*line[:-1], Span(line[-1].text.rstrip(), line[-1].ink)) if line else ()
+
+
+def _cell(value: float | None, previous: float | None, rest: int, first: bool, alphabet: Marks) -> list[Span]:
+    """A value and, in `rest` cells, its growth since the record before; the first non-finite one carries a mark."""
     text = f"{value_text(value):>9}"
-    rest = CELL - 9
     if value is None:
         return [Span(text, "faint"), Span(" " * rest)]
     if not math.isfinite(value):
-        return [Span(text, "failure"), Span((f" {alphabet.failure} first" if first else "").ljust(rest), "failure")]
+        mark = f" {alphabet.failure} first" if rest > 8 else f" {alphabet.failure}"
+        return [Span(text, "failure"), Span((mark if first else "").ljust(rest), "failure")]
     ratio = abs(value / previous) if previous and math.isfinite(previous) else 1.0
-    if ratio >= WORTH:
+    if ratio >= WORTH and rest > 6:
         return [Span(text), Span(f" {words.factor(ratio)}".ljust(rest), "warning")]
     return [Span(text), Span(" " * rest)]
 

@@ -76,3 +76,13 @@ class Scene:
         """The metrics of the four panels, fewer of them on a last page."""
         pages = self.pages
         return pages[self.desk.page % len(pages)]
+
+    @property
+    def enlarged(self) -> tuple[str, ...]:
+        """The enlarged metric and those under it: the ones that follow it, round the end."""
+        here = self.desk.metric
+        others = [name for page in self.pages for name in page if name in self.columns and name != here]
+        before = [*self.pages[0], *self.columns]
+        after = before.index(here) if here in before else 0
+        others.sort(key=lambda name: before.index(name) < after)
+        return (here, *others[: self.desk.under])
