@@ -91,10 +91,12 @@ class Course:
         self._seen = 0
         self._signs = 0
         self._excluded: deque[tuple[int, float]] = deque(maxlen=EXCLUDED)
+        self._excluded_gns: deque[tuple[int, float]] = deque(maxlen=EXCLUDED)
         self.lr_before: float | None = None
         self.lr_unknown = False
         self.outline = Outline()
         self.scaled = False
+        self._kind: float | None = None
         self.logged: set[str] = set()
         self._new_losses: list[float] = []
         self._new_steps: list[int] = []
@@ -116,9 +118,12 @@ class Course:
 
     def exclude(self, first: int, last: int | None) -> None:
         """Keeps steps `first` to `last` (None: until further notice) out of the baselines: an excursion is no norm."""
-        if self._excluded and self._excluded[-1][0] == first:
-            self._excluded.pop()
-        self._excluded.append((first, math.inf if last is None else last))
+        _exclude(self._excluded, first, last)
+        _exclude(self._excluded_gns, first, last)
+
+    def exclude_gns(self, first: int, last: int | None) -> None:
+        """The same for the baseline of the gradient norm only."""
+        _exclude(self._excluded_gns, first, last)
 
     def learn(self, stretch: Stretch) -> None:
         """Takes in a stretch, after the detectors have compared it with what came before."""
@@ -174,31 +179,20 @@ class Course:
         if self._start:
             self.first = self._start[0]
             self.origin = sorted(self._start)[len(self._start) // 2]
-        values = self._calm(self.losses, self.loss_steps)
+        values = _calm(self.losses, self.loss_steps, self._excluded)
         if len(values) >= ARMED:
             if self.level is None or self.records % (KIND_EVERY * BLOCK) == 0:
                 declared = self.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
-                self.smooth = declared or autocorrelation(list(map(sub, values[1:], values))) > SMOOTHED
+                here = autocorrelation(list(map(sub, values[1:], values)))
+                self._kind = here if self._kind is None else 0.5 * (self._kind + here)
+                self.smooth = declared or self._kind > SMOOTHED
             self.level = level_of(values)
             self._signs = self._signs + 1 if min(values) < 0.0 < max(values) else 0
             self.mixed = self._signs >= 2
-        gns = self._calm(self.gns, self.gn_steps)
+        gns = _calm(self.gns, self.gn_steps, self._excluded_gns)
         if len(gns) >= ARMED and min(gns) > 0.0:
             self.log_gn = log_level_of(gns)
         return grown
-
-    def _calm(self, values: deque[float], steps: deque[int]) -> list[float]:
-        """The recent values outside the excursions."""
-        while self._excluded and steps and steps[0] > self._excluded[0][1]:
-            self._excluded.popleft()
-        if not self._excluded:
-            return list(values)
-        ranges = tuple(self._excluded)
-        return [
-            value
-            for value, step in zip(values, steps, strict=True)
-            if not any(first <= step <= last for first, last in ranges)
-        ]
 
     def lr_jump(self, lr: float) -> None:
         """The next record's learning rate, `lr`, is far above the last one's."""
@@ -222,8 +216,28 @@ class Course:
         self.gn_steps.clear()
         self.level = self.log_gn = self.lr = self.lr_before = None
         self._excluded.clear()
+        self._excluded_gns.clear()
         self.quiet_until = self.records + FROZEN
 
     def declare(self, meta: Mapping[str, object]) -> None:
         """Takes in what a header says of the run."""
         self.meta.update(meta)
+
+
+def _exclude(ranges: deque[tuple[int, float]], first: int, last: int | None) -> None:
+    if ranges and ranges[-1][0] == first:
+        ranges.pop()
+    ranges.append((first, math.inf if last is None else last))
+
+
+def _calm(values: deque[float], steps: deque[int], ranges: deque[tuple[int, float]]) -> list[float]:
+    """The recent values outside the excursions."""
+    while ranges and steps and steps[0] > ranges[0][1]:
+        ranges.popleft()
+    if not ranges:
+        return list(values)
+    return [
+        value
+        for value, step in zip(values, steps, strict=True)
+        if not any(first <= step <= last for first, last in ranges)
+    ]

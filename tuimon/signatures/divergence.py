@@ -40,8 +40,9 @@ class Excursions(Detector):
     for 200 records an unrecovered spike. Baselines leave excursions out. Thresholds are in units of the run's own noise
     and progress, so nothing changes when the loss is scaled or shifted.
 
-    Errs on schedules that raise the loss on purpose without logging the learning rate; silent on running means and on
-    losses that are not meant to fall.
+    Running means show every wide batch as a spike, so they have none, and need ten times as many records in a row.
+    Errs on schedules that raise the loss on purpose without logging the learning rate; silent on losses that are not
+    meant to fall.
     """
 
     def __init__(self) -> None:
@@ -105,7 +106,7 @@ class Excursions(Detector):
         if z > HIGH and value - level.middle > SHARE * course.progress:
             self._highs.append((self._seen, step, value, self._previous))
         crowd = len(self._highs) == CROWD and self._seen - self._highs[0][0] < CROWD_SPAN
-        if (self._run < 2 and not crowd) or course.silent or course.smooth:
+        if (self._run < 2 and not crowd) or course.silent:
             return
         onset, before, first = self._left
         if self._run < 2:
@@ -122,6 +123,7 @@ class Excursions(Detector):
             self._lr,
             scheduled=recent and not course.lr_unknown,
             second=step,
+            smooth=course.smooth,
         )
         course.exclude(onset, None)
         self._open.take(onset, first)
@@ -152,11 +154,19 @@ class Excursions(Detector):
             earlier = self._spike_count - many
             rate = max(earlier, 1) / before
             if (many - 1) / span >= OFTENER * rate and poisson_tail(many - 1, rate * span) < RARE:
+                start = self._begins(many)
                 why = f"{many} spikes in steps {start}-{end}, {earlier} in the {before} before"
                 self._cluster = Finding(
                     "spikes-more-frequent", "spike", "warning", start, spike.detected_step, True, why
                 )
                 return
+
+    def _begins(self, many: int) -> int:
+        """The first spike of the cluster: the one after a gap that is longer than the rest."""
+        steps = list(self._spikes)[-many:]
+        gaps = [b - a for a, b in zip(steps, steps[1:], strict=False)]
+        widest = max(range(len(gaps)), key=gaps.__getitem__)
+        return steps[widest + 1] if gaps[widest] > sum(gaps) / 2 and widest < len(gaps) - 1 else steps[0]
 
     def mark(self, mark: Mark, course: Course) -> None:
         """A resumed process or another file ends what was open."""

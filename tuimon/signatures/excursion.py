@@ -14,6 +14,9 @@ from tuimon.stats import Level, median
 CONFIRM = 6
 """Records in a row far above the level before it is a divergence: a spike from one rare batch is over by then."""
 
+SMOOTH_TIMES = 10
+"""Times as many in a running mean, whose neighbours are not independent."""
+
 SHARE = 0.25
 """Share of the progress made that must be lost again; a smaller step up is noise of the data, not of the optimizer."""
 
@@ -44,6 +47,7 @@ class Excursion:
         origin, progress: where the run started, and how far it had come.
         lr_before, lr: learning rates before and at the onset, None where not logged.
         scheduled: a learning rate known from earlier in the run has just come back (a restart).
+        smooth: the log holds a running mean.
     """
 
     onset: int
@@ -55,6 +59,7 @@ class Excursion:
     lr_before: float | None
     lr: float | None
     scheduled: bool
+    smooth: bool
     start: list[float] = field(default_factory=list)
     gns: list[float] = field(default_factory=list)
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=5))
@@ -95,7 +100,8 @@ class Excursion:
         worse = len(self.recent) == 5 and median(self.recent) > self.origin + max(
             FAR * self.level.sigma, SHARE * self.progress
         )
-        if self.confirmed is None and ((self.far >= CONFIRM and not self.scheduled) or worse):
+        needed = SMOOTH_TIMES * CONFIRM if self.smooth else CONFIRM
+        if self.confirmed is None and ((self.far >= needed and not self.scheduled) or worse):
             self.confirmed = step
         if self.length in (SETTLED, OPEN_LONG) or step == self.confirmed:
             self._name(step)
@@ -159,6 +165,6 @@ class Excursion:
         )
 
     def _spike(self, why: str, ended: int | None) -> Finding | None:
-        if self.scheduled:
+        if self.scheduled or self.smooth:
             return None
         return Finding("loss-spike", "spike", "warning", self.onset, self.second, ended is None, why, ended)

@@ -56,16 +56,16 @@ class ExplodingGradient(Detector):
             self._loss = loss if loss is not None else self._loss
             if value is not None:
                 self._calm = self._loss <= ceiling
-                self._row(step, value, level, stretch.index + i < course.quiet_until)
+                self._row(step, value, level, course, stretch.index + i < course.quiet_until)
                 self._previous = value
 
-    def _row(self, step: int, value: float, level: Level, quiet: bool) -> None:
+    def _row(self, step: int, value: float, level: Level, course: Course, quiet: bool) -> None:
         z = level.z(math.log(value)) if value > 0.0 else -math.inf
         if self._open is not None:
             self._peak = max(self._peak, value)
             self._near = self._near + 1 if z <= NEAR else 0
             if self._near >= 2:
-                self._close(step)
+                self._close(step, course)
             return
         if z <= FAR or value <= FOLD * math.exp(level.middle) or not (self._calm or self._run):
             self._run = 0
@@ -76,11 +76,13 @@ class ExplodingGradient(Detector):
         self._peak = max(self._peak, value)
         if self._run == 2 and not quiet:
             self._open, self._level, self._near = step, level, 0
+            course.exclude_gns(self._first, None)
 
-    def _close(self, step: int) -> None:
+    def _close(self, step: int, course: Course) -> None:
         if len(self._findings) < KEPT:
             self._findings.append(self._told(step))
         self._open, self._run = None, 0
+        course.exclude_gns(self._first, step)
 
     def _told(self, ended: int | None) -> Finding:
         why = f"grad_norm {short(self._before)} -> {short(self._peak)} from {self._first} while the loss is calm"
@@ -94,7 +96,7 @@ class ExplodingGradient(Detector):
     def rewind(self, step: int, course: Course) -> None:
         """What was open is left behind."""
         if self._open is not None:
-            self._close(course.last_step if course.last_step is not None else step)
+            self._close(course.last_step if course.last_step is not None else step, course)
         self._run = 0
 
     def mark(self, mark: Mark, course: Course) -> None:

@@ -65,6 +65,8 @@ class _Break:
     masked: int = 0
     loss_step: int | None = None
     last: _Step = field(default_factory=lambda: _Step(0, 0))
+    second: int | None = None
+    settled: int | None = None
     over: int | None = None
 
     def take(self, step: _Step) -> None:
@@ -82,6 +84,10 @@ class _Break:
             return
         self.steps += 1
         self.last = step
+        if self.steps == 2:
+            self.second = step.step
+        if self.settled is None and (self.masked == 2 or self.lost == 2):
+            self.settled = step.step
 
 
 class NonFinite(Detector):
@@ -205,9 +211,10 @@ class NonFinite(Detector):
         if self._origin is not None:
             module, op = (str(self._origin.fields.get(key, "")) for key in ("module", "op"))
             why += f"; first non-finite tensor in {module or 'an unnamed module'}"
-        detected = broken.first.step
-        if name in ("nan-masked", "nan-backward") or not broken.first.loss_bad:
-            detected = broken.loss_step if broken.loss_step is not None else broken.last.step or detected
+        first = broken.first.step
+        detected = next((step for step in (broken.settled, broken.loss_step, broken.second) if step is not None), first)
+        if broken.first.loss_bad:
+            detected = first
         missing = "" if self._logs_gn else "log grad_norm to tell the forward from the backward pass"
         return Finding(
             name,

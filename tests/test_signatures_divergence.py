@@ -1,0 +1,133 @@
+"""The divergence family: what leaves its level, whether it comes back, and what it is called."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from tests.streams import Change, Metrics, after, both, climb, found, header, loud, run, watched
+
+CASES: list[tuple[str, Change, int, int]] = [
+    ("lr-too-high", climb(400, 1.5, "loss", "grad_norm"), 400, 1),
+    ("lr-too-high", climb(400, 1.15, "loss"), 400, 2),
+    ("lr-too-high", both(after(400, loss=5.0, grad_norm=2.0), after(399, lr=0.1)), 400, 0),
+    ("level-jump", lambda step: {"loss": 1.6 + 0.05 * math.sin(step)} if step >= 400 else {}, 400, 0),
+    ("loss-spike", after(400, 403, loss=3.0), 400, 0),
+    ("unrecovered-spike", after(350, loss=6.0, grad_norm=40.0), 350, 0),
+]
+
+
+@pytest.mark.parametrize(("signature", "change", "onset", "tolerance"), CASES)
+def test_each_shape_has_its_row_and_its_date(signature: str, change: Change, onset: int, tolerance: int) -> None:
+    snapshot = watched(run(600, change))
+    assert abs(found(snapshot, signature).onset_step - onset) <= tolerance
+    assert [one for one in loud(snapshot) if one != "exploding-gradient"] == [signature]
+
+
+def test_a_spike_closes_when_the_loss_is_back() -> None:
+    rows = run(600, after(400, 403, loss=3.0))
+    during, later = watched(rows[:403]), watched(rows)
+    assert found(during, "loss-spike").active
+    finding = found(later, "loss-spike")
+    assert (finding.active, finding.ended_step) == (False, 405)
+    assert later.lit == ("no-validation",) or "loss-spike" not in later.lit
+
+
+def test_one_wide_record_is_noise() -> None:
+    assert loud(watched(run(600, after(400, 400, loss=3.0)))) == []
+
+
+def test_a_spike_does_not_move_its_own_baseline() -> None:
+    twice = both(after(400, 420, loss=2.5), after(430, 434, loss=2.5))
+    snapshot = watched(run(600, twice))
+    onsets = [finding.onset_step for finding in snapshot.findings if finding.signature == "loss-spike"]
+    assert onsets == [400, 430]
+
+
+def test_evidence_holds_the_numbers_of_the_run() -> None:
+    finding = found(watched(run(600, climb(400, 1.5, "loss", "grad_norm"))), "lr-too-high")
+    assert "lr 0.001" in finding.evidence
+    assert "grad_norm" in finding.evidence
+    assert 402 <= finding.detected_step <= 410
+
+
+def test_a_raised_learning_rate_is_named() -> None:
+    finding = found(watched(run(600, both(after(400, loss=5.0), after(400, lr=0.1)))), "lr-too-high")
+    assert "lr 0.001 -> 0.1" in finding.evidence
+
+
+def test_a_restart_of_the_schedule_is_not_a_spike() -> None:
+    def restart(step: int) -> Metrics:
+        if step < 100:
+            return {"lr": 1e-3}
+        if step < 400:
+            return {"lr": 1e-4}
+        return {"lr": 1e-3, "loss": 0.5 + 0.8 * math.exp(-(step - 400) / 10)}
+
+    assert loud(watched(run(600, restart))) == []
+
+
+def test_divergence_from_the_first_step_needs_no_baseline() -> None:
+    rng = random.Random(1)
+    rows = [(step, None, {"loss": 2.3 + 3.0 * (1 - math.exp(-step / 4)) + rng.gauss(0, 0.2)}) for step in range(60)]
+    finding = found(watched(rows), "lr-too-high")
+    assert finding.onset_step <= 2
+    assert finding.detected_step <= 32
+
+
+def test_a_start_that_comes_back_is_no_divergence() -> None:
+    rng = random.Random(1)
+    rows = [
+        (step, None, {"loss": 6.9 + 10 * math.exp(-((step - 4) ** 2) / 6) - 0.01 * step + rng.gauss(0, 0.05)})
+        for step in range(200)
+    ]
+    assert loud(watched(rows)) == []
+
+
+def test_a_creep_over_hundreds_of_steps_is_slow_divergence() -> None:
+    snapshot = watched(run(1400, lambda step: {"loss": 0.45 + 0.0015 * (step - 600) + 0.03 * math.sin(step * 1.7)} if step > 600 else {}))
+    finding = found(snapshot, "slow-divergence")
+    assert abs(finding.onset_step - 600) <= 130
+    assert loud(snapshot) == ["slow-divergence"]
+
+
+def test_full_batches_just_under_the_limit_oscillate() -> None:
+    rows = [(step, None, {"loss": 0.3 + 0.02 * (-1) ** step + 0.001 * math.sin(step)}) for step in range(400)]
+    assert found(watched(rows), "oscillation").onset_step == 0
+
+
+def test_the_noise_of_batches_is_no_oscillation() -> None:
+    rng = random.Random(2)
+    assert loud(watched([(step, None, {"loss": 1.0 + rng.gauss(0, 0.1)}) for step in range(6000)])) == []
+
+
+def test_spikes_that_come_more_often_are_one_more_row() -> None:
+    spikes = [500, 1500, 2000, 2040, 2080, 2120, 2160]
+    change = both(*[after(at, at + 3, loss=4.0) for at in spikes])
+    snapshot = watched(run(2400, change))
+    assert found(snapshot, "spikes-more-frequent").onset_step == 2000
+
+
+@pytest.mark.parametrize(("meta", "lights"), [({"objective": "cross_entropy"}, True), ({"num_classes": 10}, True), ({}, False)])
+def test_a_loss_below_its_minimum_needs_a_declared_objective(meta: dict[str, object], lights: bool) -> None:
+    snapshot = watched(run(500, lambda step: {"loss": 0.5 - 0.01 * step}), header(**meta))
+    assert ("below-floor" in loud(snapshot)) is lights
+    if lights:
+        assert found(snapshot, "below-floor").onset_step == 51
+
+
+def test_running_means_light_no_spike_rows() -> None:
+    value, rng, rows = 2.3, random.Random(3), []
+    for step in range(800):
+        value += 0.05 * (2.0 + rng.gauss(0, 0.1) + (25.0 if step == 400 else 0.0) - value)
+        rows.append((step, None, {"loss": value}))
+    assert loud(watched(rows)) == []
+
+
+def test_a_spike_among_the_first_records_must_dwarf_them() -> None:
+    losses = [7.6, 7.4, 7.0, 6.1, 5.0, 4.1, 3000.0, 900.0, 3.9, 3.5]
+    rows = [(500 * (i + 1), None, {"loss": loss}) for i, loss in enumerate(losses)]
+    assert found(watched(rows), "loss-spike").onset_step == 3500
+    assert loud(watched([(s, t, m) for s, t, m in rows if s != 3500 and s != 4000])) == []
