@@ -7,7 +7,7 @@ import math
 from tuimon.numerals import value_text
 from tuimon.panels import words
 from tuimon.panels.autopsy import Records, last_good_step, records, story
-from tuimon.panels.ink import Line, Span, wrap
+from tuimon.panels.ink import Line, Span, clip, wrap
 from tuimon.panels.marks import Marks, marks
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
@@ -18,6 +18,9 @@ CELL = 18
 
 TIGHT = 12
 """Cells per metric where the width is short: a value of nine and its mark, without growth."""
+
+LEAST = 3
+"""Records without which the table says nothing: the last good one, the first bad one, and what followed."""
 
 STEP = 15
 """Cells for the step and the pointer."""
@@ -56,6 +59,9 @@ def autopsy_lines(scene: Scene, width: int, height: int) -> list[Line]:
     for number in range(1, len(head)):
         head[number] = (Span("   "), *head[number][1:])
     room = height - len(head) - len(tail) - 1
+    if room < LEAST:
+        # The records are the evidence: on a tiny screen they stay, and the sentence keeps its beginning.
+        head, tail, room = [(head[0][0], Span(clip(story(shown), max(width - 4, 8)), "strong"))], [], height - 2
     if room < len(shown.steps):
         before = max(room * 2 // 3, 2)
         shown = records(scene.columns, around, before - 1, max(room - before, 1))
