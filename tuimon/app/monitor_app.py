@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,7 +11,6 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import var
-from textual.timer import Timer
 from textual.widgets import Input
 
 from tuimon.app.explain import ExplainScreen
@@ -113,7 +113,7 @@ class MonitorApp(App[None]):
         self._clock = clock
         self._describe = describe
         self._taken_for = ""
-        self._frame: Timer | None = None
+        self._frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
         self._follower = follow(self._post) if follow else None
 
@@ -186,14 +186,14 @@ class MonitorApp(App[None]):
         """A frame soon: at once after a pause, else when the frame rate allows."""
         if self._frame is None:
             due = self._drawn_at + 1 / self.options.fps - time.monotonic()
-            self._frame = self.set_timer(max(due, 0.001), self._draw)
+            self._frame = asyncio.get_running_loop().call_later(max(due, 0.0), self.call_next, self._draw)
 
     def _draw(self) -> None:
         self._frame = None
         if takes_output():
             self.show()
         else:
-            self._frame = self.set_timer(STALLED, self._draw)
+            self._frame = asyncio.get_running_loop().call_later(STALLED, self.call_next, self._draw)
 
     def show(self) -> None:
         """Draws the present state."""
@@ -242,7 +242,7 @@ class MonitorApp(App[None]):
         elif isinstance(panel, MetricPanel):
             metric = self.query_one(PanelGrid).metric_of(panel)
             if metric in self.monitor.store.columns:
-                self.lay(replace(self.desk, mode="large", metric=metric))
+                self.lay(replace(self.desk, mode="large", metric=metric, under=0))
         elif self.desk.mode == "run":
             self.action_move("toggle")
 
@@ -267,7 +267,7 @@ class MonitorApp(App[None]):
         self.query_one(SymptomTable).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self.lay(replace(self.desk, pattern=event.value))
+        self.lay(moves.filtered(self.current(), event.value))
 
     def on_input_submitted(self) -> None:
         self._close_filter()

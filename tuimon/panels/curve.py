@@ -40,11 +40,17 @@ class Curve:
         self._bins: list[Bin] = []
         self._seen: tuple[int, int] | None = None  # passes and last step at the previous picture
         self._earlier: list[list[Bin]] = []
+        self._form: tuple[Grid, bool, bool] | None = None
+        self._drawn: list[Sequence[Bin]] = []
+        self._strokes: Strokes | None = None
 
     def strokes(
         self, column: Column, view: View, extent: tuple[int, int], dots: int, companion: Column | None = None
     ) -> Strokes:
-        """The slices to draw over the steps `extent` of the run in `dots` dot columns."""
+        """The slices to draw over the steps `extent` of the run in `dots` dot columns.
+
+        The same object as before where nothing of it would be drawn differently.
+        """
         grid = grid_of(view, extent, dots)
         self._take(column, grid)
         curve, overtaken = self._merged(column, grid)
@@ -54,8 +60,13 @@ class Curve:
             behind = [curve, *overtaken]
             curve = smoothed(curve, view.smooth)
         drawn = [*behind, curve, points]
+        form = grid, view.log, view.overlay
+        if self._strokes is not None and form == self._form and _same(drawn, self._drawn):
+            return self._strokes
         self._scale = limits(drawn, self._scale, log=view.log, robust=self._robust)
-        return Strokes(grid, self._scale, curve, tuple(behind), points if view.overlay else [])
+        self._form, self._drawn = form, drawn
+        self._strokes = Strokes(grid, self._scale, curve, tuple(behind), points if view.overlay else [])
+        return self._strokes
 
     def _take(self, column: Column, grid: Grid) -> None:
         """Brings the slices of all passes up to date."""
@@ -64,7 +75,7 @@ class Curve:
         if fresh:
             if column is not self._column:
                 self._scale = None
-            self._column, self._grid = column, grid
+            self._column, self._grid, self._strokes = column, grid, None
             self._bins = column.bins(grid.low, grid.high, grid.slices)
             first = max(0, walks - 1 - _EARLIER)
             self._earlier = [column.bins(grid.low, grid.high, grid.slices, walk) for walk in range(first, walks - 1)]
@@ -82,7 +93,12 @@ class Curve:
             self._bins = column.bins(grid.low, grid.high, grid.slices)
             return
         i, j = (start - grid.low) // width, (stop - grid.low) // width + 1
-        self._bins[i:j] = column.bins(grid.low + i * width, grid.low + j * width - 1, j - i)
+        bins = column.bins(grid.low + i * width, grid.low + j * width - 1, j - i)
+        if any(map(_differ, bins, self._bins[i:j])):
+            # The list that is drawn stays as it is, so that a comparison with the next one sees the difference.
+            self._bins = [*self._bins[:i], *bins, *self._bins[j:]]
+        else:
+            self._bins[i:j] = bins
 
     def _merged(self, column: Column, grid: Grid) -> tuple[Sequence[Bin], list[Sequence[Bin]]]:
         """The curve as it stands (each pass up to where a later one took over), and what was overtaken."""
@@ -103,6 +119,15 @@ class Curve:
 
 
 _EMPTY = Bin(None, None, None, 0, 0)
+
+
+def _differ(a: Bin, b: Bin) -> bool:
+    """Whether two slices of a curve are drawn differently; their last values are not drawn."""
+    return (a.low, a.high, a.nan, a.inf) != (b.low, b.high, b.nan, b.inf)
+
+
+def _same(some: Sequence[Sequence[Bin]], others: Sequence[Sequence[Bin]]) -> bool:
+    return len(some) == len(others) and all(a is b or a == b for a, b in zip(some, others, strict=True))
 
 
 def grid_of(view: View, extent: tuple[int, int], dots: int) -> Grid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuimon.panels.desk import Desk
 from tuimon.panels.ink import Line, Span, width_of
 from tuimon.panels.keys import KEYS
 from tuimon.panels.scene import Scene
@@ -14,20 +15,27 @@ ALWAYS = ("escape",)
 class Footer(Sheet):
     """Caps and words of the table of keys."""
 
+    def state(self, scene: Scene, width: int) -> object:
+        return is_open(scene.desk)
+
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         return [footer_line(scene, width)]
 
 
+def is_open(desk: Desk) -> bool:
+    """Something is open that Esc closes."""
+    return desk.mode != "run" or bool(desk.pattern) or desk.page > 0
+
+
 def footer_line(scene: Scene, width: int) -> Line:
     """As many keys as fit into `width` cells; with something open, Esc stands first."""
-    desk = scene.desk
-    is_open = desk.mode != "run" or bool(desk.pattern) or desk.page > 0
+    opened = is_open(scene.desk)
     keys = sorted((key for key in KEYS if key.word), key=lambda key: key.rank)
-    if is_open:
+    if opened:
         keys.sort(key=lambda key: "escape" not in key.keys)
     line: list[Span] = []
     for key in keys:
-        if "escape" in key.keys and not is_open:
+        if "escape" in key.keys and not opened:
             continue
         spans = (Span(" " if not line else "  "), Span(key.cap, "key"), Span(f" {key.word}", "dim"))
         if width_of(line) + width_of(spans) <= width:

@@ -97,10 +97,10 @@ class Marks(NamedTuple):
     rewinds: Sequence[int] = ()
 
 
-def panel_picture(
-    layout: Layout, title: Title, strokes: Strokes, marks: Marks, cursor: int | None, *, plain: bool = False
+def body_picture(
+    layout: Layout, strokes: Strokes, marks: Marks, cursor: int | None, *, plain: bool = False
 ) -> Picture:
-    """The whole panel."""
+    """The panel without its title: what most records leave as it was."""
     canvas = Canvas(layout.width, layout.height)
     lines = lines_of(strokes.grid, marks.onsets, cursor)
     canvas.lay(
@@ -119,12 +119,21 @@ def panel_picture(
             label=lambda value: value_text(value, 3),
         ),
     )
-    _put_title(canvas, layout, title)
     if layout.labels:
         _put_y_axis(canvas, layout, strokes.scale, plain)
     if layout.axis:
         _put_x_axis(canvas, layout, strokes.grid, marks, plain)
     return canvas.picture()
+
+
+def titled(body: Picture, layout: Layout, title: Title) -> Picture:
+    """The whole panel."""
+    rows = layout.height if layout.thin else 1
+    canvas = Canvas(layout.width, rows)
+    canvas.lay(0, 0, Picture(body.rows[:rows], body.inks[:rows]))
+    _put_title(canvas, layout, title)
+    head = canvas.picture()
+    return Picture(head.rows + body.rows[rows:], head.inks + body.inks[rows:])
 
 
 def blank_picture(layout: Layout, title: Title, words: str) -> Picture:
@@ -189,22 +198,28 @@ def _put_y_axis(canvas: Canvas, layout: Layout, scale: Scale, plain: bool) -> No
     labels = y_labels(scale, layout.rows)
     for row in range(layout.rows):
         label = labels.get(row, "")
-        canvas.put(x - min(len(label), 6), layout.y + row, label[:6], DIM)
+        canvas.put(x - len(label), layout.y + row, label, DIM)
         canvas.put(x, layout.y + row, tick if label else bar, DIM)
 
 
 def y_labels(scale: Scale, rows: int) -> dict[int, str]:
-    """Row (0 on top) -> label; at least two rows apart."""
+    """Row (0 on top) -> label: at least two rows apart, and none that would be cut ("5.1e-" is another number)."""
     if rows < 3:
-        ends = {0: value_text(scale.high, 2), rows - 1: value_text(scale.low, 2)}
+        ends = {0: short_label(scale.high), rows - 1: short_label(scale.low)}
         return ends if rows > 1 else {}
     make = log_ticks if scale.log else ticks
     for count in range(max(2, rows // 3 + 1), 0, -1):
         marks = [(rows - 1 - scale.level(value, 4 * rows) // 4, text) for value, text in make(scale.low, scale.high, count)]
         chosen = sorted(row for row, _ in marks)
-        if all(b - a >= 2 for a, b in zip(chosen, chosen[1:], strict=False)):
+        fits = all(len(text) < _GUTTER for _, text in marks)
+        if fits and marks and all(b - a >= 2 for a, b in zip(chosen, chosen[1:], strict=False)):
             return dict(marks)
-    return {rows - 1: value_text(scale.low, 2)}
+    return {0: short_label(scale.high), rows - 1: short_label(scale.low)}
+
+
+def short_label(value: float) -> str:
+    """The value with as many digits as fit into six cells; empty where not even one does."""
+    return next((text for digits in (2, 1) if len(text := value_text(value, digits)) < _GUTTER), "")
 
 
 def _put_x_axis(canvas: Canvas, layout: Layout, grid: Grid, marks: Marks, plain: bool) -> None:

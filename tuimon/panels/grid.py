@@ -28,25 +28,37 @@ class PanelGrid(Container):
         factor: float
         step: int | None
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._panels = [MetricPanel(label) for label in LABELS.values()]
+        self._told: list[object] = [None] * len(self._panels)
+
     def compose(self) -> ComposeResult:
-        for label in LABELS.values():
-            yield MetricPanel(label)
+        yield from self._panels
 
     def watch_scene(self, scene: Scene) -> None:
+        if scene.desk.mode == "large":
+            return
         shown = scene.shown
-        for place, panel in enumerate(self.query(MetricPanel)):
-            name = shown[place] if place < len(shown) else None
-            panel.plain_marks = scene.ascii
-            panel.label = LABELS.get(name, name) if name else ""
-            panel.column = scene.columns.get(name) if name else None
-            panel.companion = scene.columns.get("val_loss") if name == "loss" else None
-            panel.view = scene.view
+        for place, panel in enumerate(self._panels):
+            name = shown[place] if place < len(shown) else ""
+            column = scene.columns.get(name)
+            companion = scene.columns.get("val_loss") if name == "loss" else None
+            told = name, column, companion, scene.view, scene.ascii
+            # A record changes none of these: setting each of them in every frame costs more than drawing the panel.
+            if told != self._told[place]:
+                self._told[place] = told
+                panel.plain_marks = scene.ascii
+                panel.label = LABELS.get(name, name)
+                panel.column = column
+                panel.companion = companion
+                panel.view = scene.view
             panel.snapshot = scene.snapshot
 
     def metric_of(self, panel: MetricPanel) -> str:
         """Name of the metric that a panel of this grid shows, empty for a blank one."""
         shown = self.scene.shown
-        place = list(self.query(MetricPanel)).index(panel)
+        place = self._panels.index(panel)
         return shown[place] if place < len(shown) else ""
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -19,7 +19,19 @@ from tuimon.braille import FAILURE, NOTE, WARNING, Picture
 from tuimon.monitor import Snapshot
 from tuimon.numerals import step_text, value_text
 from tuimon.panels.curve import Curve, Strokes, value_at
-from tuimon.panels.frame import BAD, DIM, NAME, VALUE, Marks, Title, blank_picture, layout_of, panel_picture
+from tuimon.panels.frame import (
+    BAD,
+    DIM,
+    NAME,
+    VALUE,
+    Layout,
+    Marks,
+    Title,
+    blank_picture,
+    body_picture,
+    layout_of,
+    titled,
+)
 from tuimon.panels.view import View
 from tuimon.plain import plain_text
 from tuimon.store import Column
@@ -43,8 +55,18 @@ _INKS = {
     BAD: "bad",
 }
 _SEVERITY_INK = {"failure": FAILURE, "warning": WARNING, "note": NOTE}
+_LOSSES = ("loss", "val_loss")
 _SCHEDULES = ("lr",)
 """Metrics that are set and not measured: no best value, and no point of them is an outlier."""
+
+
+class Drawing(NamedTuple):
+    """What a panel's curve and axes are drawn from besides their strokes; equal ones are equal pictures."""
+
+    layout: Layout
+    marks: Marks
+    cursor: int | None
+    plain: bool
 
 
 class MetricPanel(Widget, can_focus=True):
@@ -117,6 +139,8 @@ class MetricPanel(Widget, can_focus=True):
         self.set_reactive(MetricPanel.plain_marks, plain_marks)
         self._curve = Curve()
         self._strokes: Strokes | None = None
+        self._drawing: Drawing | None = None
+        self._body = Picture((), ())
         self._picture = Picture((), ())
         self._inks: dict[str, Style] = {}
 
@@ -199,14 +223,21 @@ class MetricPanel(Widget, can_focus=True):
         name = plain_text(self.label or (column.name if column else ""), 24)
         if column is None or not column.count or snapshot.first_step is None or snapshot.last_step is None:
             self._strokes = None
-            words = f"no {name} in this log yet" if snapshot.records else "waiting for the first record"
+            words = f"no {name} in this log yet" if snapshot.records and name else ""
+            words = words if snapshot.records else "waiting for the first record"
             return blank_picture(layout, Title(name, ""), words)
         # A rewound or unsorted log has columns that reach past the newest step.
         extent = _extent(column, snapshot)
-        self._strokes = self._curve.strokes(column, self.view, extent, 2 * layout.columns, self.companion)
-        marks = Marks([(found.onset_step, _SEVERITY_INK[found.severity]) for found in snapshot.findings], snapshot.rewinds)
+        strokes = self._curve.strokes(column, self.view, extent, 2 * layout.columns, self.companion)
+        marks = Marks(
+            [(found.onset_step, _SEVERITY_INK[found.severity]) for found in snapshot.findings], snapshot.rewinds
+        )
         title = title_of(name, column, self.view)
-        return panel_picture(layout, title, self._strokes, marks, self.view.cursor, plain=self.plain_marks)
+        drawing = Drawing(layout, marks, self.view.cursor, self.plain_marks)
+        if self._strokes is not strokes or drawing != self._drawing:
+            self._strokes, self._drawing = strokes, drawing
+            self._body = body_picture(layout, strokes, marks, self.view.cursor, plain=self.plain_marks)
+        return titled(self._body, layout, title)
 
 
 def _extent(column: Column, snapshot: Snapshot) -> tuple[int, int]:
@@ -226,9 +257,13 @@ def title_of(name: str, column: Column, view: View) -> Title:
         value, at = (found[1], f"@{step_text(found[0])}") if found else (None, f"@{step_text(view.cursor)}")
     extreme = extreme_step = ""
     if column.best is not None and column.best_step is not None and column.name not in (*_SCHEDULES, "grad_norm"):
-        extreme, extreme_step = f"best {value_text(column.best)}", f"@{step_text(column.best_step)}"
+        # Less is better of a loss alone: of an accuracy the least value is the worst one.
+        word = "best" if column.name in _LOSSES else "min"
+        extreme, extreme_step = f"{word} {value_text(column.best)}", f"@{step_text(column.best_step)}"
     trouble = f"{step_text(column.non_finite)} non-finite" if column.non_finite else ""
-    notes = " ".join(word for word in ("log" if view.log else "", f"smooth {view.smooth}" if view.smooth else "") if word)
+    notes = " ".join(
+        word for word in ("log" if view.log else "", f"smooth {view.smooth}" if view.smooth else "") if word
+    )
     return Title(name, value_text(value), extreme, extreme_step, trouble, notes, at)
 
 
@@ -240,7 +275,9 @@ def changed_regions(before: Picture, after: Picture) -> list[Region] | None:
     if len(before.rows) != len(after.rows) or (after.rows and len(before.rows[0]) != len(after.rows[0])):
         return None
     regions = []
-    for y, (old, new, old_ink, new_ink) in enumerate(zip(before.rows, after.rows, before.inks, after.inks, strict=True)):
+    for y, (old, new, old_ink, new_ink) in enumerate(
+        zip(before.rows, after.rows, before.inks, after.inks, strict=True)
+    ):
         if old == new and old_ink == new_ink:
             continue
         start = stop = -1

@@ -29,16 +29,25 @@ class Sheet(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._lines: list[Line] = []
+        self._state: object = None
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         """The lines to show in `width` x `height` cells; fewer lines leave the rest blank, more are not shown."""
         raise NotImplementedError
 
-    def watch_scene(self) -> None:
-        self.draw()
+    def state(self, scene: Scene, width: int) -> object:
+        """What of the scene the picture depends on: equal states are equal pictures. By default, all of it."""
+        return scene
+
+    def watch_scene(self, scene: Scene) -> None:
+        state = self.state(scene, self.size.width)
+        if state != self._state:
+            self._state = state
+            self.draw()
 
     def on_resize(self, event: events.Resize) -> None:
         # The toolkit repaints a resized widget by itself: only the lines have to be there when it does.
+        self._state = self.state(self.scene, self.size.width)
         self._lines = self._picture()
         self.refresh()
 

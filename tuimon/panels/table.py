@@ -10,7 +10,7 @@ from textual.message import Message
 
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.panels import words
-from tuimon.panels.ink import Line, Span, width_of, wrap
+from tuimon.panels.ink import Line, Span, clip, width_of, wrap
 from tuimon.panels.marks import Marks, marks, of_entry
 from tuimon.panels.rows import Entry, entries
 from tuimon.panels.scene import Scene
@@ -18,9 +18,12 @@ from tuimon.panels.sheet import Sheet
 from tuimon.plain import plain_text
 
 LABEL = 9
-"""Cells for the label in front of a row's text: "confused" is the longest."""
+"""Cells for the label in front of a row's text: "or is it" is the longest."""
 
 INDENT = 2
+
+NARROW = 60
+"""Cells under which a column of labels would leave too little for the text: the label leads the text instead."""
 
 
 class SymptomTable(Sheet, can_focus=True):
@@ -38,6 +41,15 @@ class SymptomTable(Sheet, can_focus=True):
         self._top = 0
         self._owners: list[str] = []
 
+    def state(self, scene: Scene, width: int) -> object:
+        if scene.desk.mode != "run":
+            return scene.desk.mode
+        snapshot = scene.snapshot
+        # How long ago a finding began grows with every step.
+        ago = scene.last if any(f.active and f.severity != "note" for f in snapshot.findings) else None
+        known = len(scene.columns), len(snapshot.meta), bool(snapshot.records)
+        return snapshot.findings, snapshot.lit, scene.desk, ago, known, scene.ascii
+
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         alphabet = marks(scene.ascii)
         lines: list[Line] = []
@@ -52,7 +64,15 @@ class SymptomTable(Sheet, can_focus=True):
                 stop = len(lines)
         self._top = scrolled(self._top, start, stop, len(lines), height)
         self._owners = owners[self._top :]
-        return lines[self._top : self._top + height] or [(Span("  no row matches, Esc clears the filter", "dim"),)]
+        seen = lines[self._top : self._top + height]
+        if not seen:
+            pattern = plain_text(scene.desk.pattern, 30)
+            return [(Span(f"  no row contains {pattern}; Esc clears the filter", "dim"),)]
+        hidden = stop - self._top - height
+        if hidden > 0 and height > 2:
+            # The chosen row is longer than the room: say so where the eye stops, and how to read on.
+            seen[-1] = (Span(f"{'':{INDENT}}{hidden + 1} more lines: x shows the whole row", "dim"),)
+        return seen
 
     def on_focus(self) -> None:
         self.draw()
@@ -77,7 +97,10 @@ def scrolled(top: int, start: int, stop: int, total: int, height: int) -> int:
 def block(entry: Entry, scene: Scene, width: int, alphabet: Marks, *, focused: bool = True) -> list[Line]:
     """The lines of one row: its head, and its text when it is open."""
     lines = [head(entry, scene, width, alphabet, focused=focused)]
-    if entry.open:
+    if entry.open and width < NARROW:
+        for label, ink, text in body(entry, scene):
+            lines.extend((Span("  "), Span(piece, ink)) for piece in wrap(f"{label} {text}", max(width - 2, 8)))
+    elif entry.open:
         for label, ink, text in body(entry, scene):
             room = max(width - INDENT - LABEL - 1, 8)
             for number, piece in enumerate(wrap(text, room)):
@@ -98,14 +121,13 @@ def head(entry: Entry, scene: Scene, width: int, alphabet: Marks, *, focused: bo
         Span(entry.row.signature, name_ink),
     ]
     when = began(entry, scene)
+    if width_of(left) + len(when) + 1 > width:
+        when = when.partition(", ")[0].replace("began at ", "")
     room = width - width_of(left) - len(when) - 1
     symptom = f"  {entry.row.symptom}"
     if room >= 12:
-        if len(symptom) > room:
-            symptom = symptom[: room - 1] + "…"
-        left.append(
-            Span(symptom, "plain" if entry.state == "lit" else "dim" if entry.state == "recovered" else "faint")
-        )
+        ink = "plain" if entry.state == "lit" else "dim" if entry.state == "recovered" else "faint"
+        left.append(Span(clip(symptom, room), ink))
     if when:
         gap = max(width - width_of(left) - len(when), 1)
         left.append(Span(" " * gap))
@@ -138,7 +160,7 @@ def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
         if finding.module or finding.op:
             yield "where", "strong", plain_text(f"{finding.module} {finding.op}")
     else:
-        yield "tell", "plain", row.separator
+        yield "told by", "plain", row.separator
     yield "likely", "plain", "; ".join(row.causes)
     for number, check in enumerate(row.checks):
         yield ("check" if number == 0 else "next"), "strong" if number == 0 else "plain", check.look
@@ -148,13 +170,14 @@ def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
             yield "", "dim", check.expect
     yield "then fix", "plain", row.fix
     if finding is not None:
-        yield "tell", "dim", row.separator
+        yield "told by", "dim", row.separator
     for other in row.confused_with:
         known = BY_SIGNATURE.get(other)
         yield "or is it", "dim", other + (f": {known.separator}" if known else "")
     missing = finding.missing if finding else ""
     if missing:
         yield "surer", "warning", plain_text(missing)
-    absent = [need for need in row.needs if need not in scene.columns and need not in scene.snapshot.meta]
+    there = {*scene.columns, *scene.snapshot.meta, *(("time",) if scene.snapshot.last_time is not None else ())}
+    absent = [need for need in row.needs if need not in there]
     if absent and not missing and scene.snapshot.records:
         yield "needs", "dim", f"{', '.join(absent)}, which this log does not have"

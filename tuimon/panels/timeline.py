@@ -27,13 +27,28 @@ class Timeline(Sheet, can_focus=True):
 
         step: int
 
+    def state(self, scene: Scene, width: int) -> object:
+        low, high = extent(scene)
+        reached = (scene.last - low) * (room_of(low, high, width) - 1) // (high - low)
+        window = scene.window if scene.view.low is not None or scene.view.tail is not None else None
+        return (
+            scene.snapshot.findings,
+            low,
+            high,
+            reached,
+            window,
+            scene.view.cursor,
+            scene.ascii,
+            bool(scene.snapshot.records),
+        )
+
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         return rail(scene, width)[:height]
 
     def on_click(self, event: events.Click) -> None:
         low, high = extent(self.scene)
-        left, right = ends(low, high)
-        room = self.size.width - len(left) - len(right)
+        left, _ = ends(low, high)
+        room = room_of(low, high, self.size.width)
         if room > 1 and high > low:
             share = min(max((event.x - len(left)) / (room - 1), 0.0), 1.0)
             self.post_message(self.StepChosen(round(low + share * (high - low))))
@@ -53,12 +68,17 @@ def ends(low: int, high: int) -> tuple[str, str]:
     return f" {words.short(low)} ", f" {words.short(high)} "
 
 
+def room_of(low: int, high: int, width: int) -> int:
+    """Cells of the rail itself."""
+    return width - sum(map(len, ends(low, high)))
+
+
 def rail(scene: Scene, width: int) -> list[Line]:
     """The rail and the names under it, each in `width` cells."""
     alphabet = marks(scene.ascii)
     low, high = extent(scene)
     left, right = ends(low, high)
-    room = width - len(left) - len(right)
+    room = room_of(low, high, width)
     if room < 4:
         return [(Span(left.strip(), "dim"),)]
     cells = [(alphabet.rail, "faint")] * room
