@@ -221,3 +221,21 @@ def test_twenty_other_seeds_say_the_same(name: str, tmp_path: Path) -> None:
         if (run.signature and not (onsets and near)) or (not run.signature and loud):
             astray.append((seed, loud, onsets))
     assert astray == []
+
+
+def test_a_real_training_is_diagnosed_and_what_is_missing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(Path(__file__).parents[1])
+    assert main(["demo", "--real", "zero-by-zero"]) == 0
+    told = capsys.readouterr().out
+    assert "nan-forward" in told
+    assert "step 150" in told
+    assert main(["demo", "--real", "no-such-cause"]) == 2
+    assert "no-such-cause" in capsys.readouterr().err
+    assert main(["demo", "--real"]) == 2
+    assert "--list" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--real", "zero-by-zero"]) == 2
+    assert "checkout" in capsys.readouterr().err

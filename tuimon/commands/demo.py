@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import select
+import subprocess
 import sys
 import tempfile
 import threading
+import time
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the runs and what each of them shows")
     parser.add_argument("--speed", metavar="X", type=_speed, default=1.0, help="times 20 steps a second (default: 1)")
     parser.add_argument("--write", metavar="FILE", help="write the whole run into FILE at once, without a screen")
+    parser.add_argument(
+        "--real", action="store_true", help="NAME is a torch training of demo/ (python -m demo.fail --list)"
+    )
     add_screen_arguments(parser)
 
 
@@ -57,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     from tuimon.demo import RUNS
 
     try:
+        if args.real:
+            return _train(args)
         if args.list:
             print(listing(RUNS))
             return EXIT_DONE
@@ -149,6 +157,42 @@ def _play(chosen: DemoRun, args: argparse.Namespace) -> int:
         finally:
             player.stop()
             writing.join()
+    return EXIT_DONE
+
+
+def _train(args: argparse.Namespace) -> int:
+    """A real training in a process of its own, and the screen on its log; both go away together."""
+    from tuimon.commands import diagnose, watch
+
+    trouble = ""
+    if not Path("demo", "fail.py").exists():
+        trouble = "the real trainings lie in demo/ of the repository: run this in a checkout"
+    elif find_spec("torch") is None:
+        trouble = 'the real trainings need torch: pip install "tuimon[torch]"'
+    if trouble or not args.name:
+        print(f"tuimon: {trouble or 'say which one: python -m demo.fail --list'}", file=sys.stderr)
+        return EXIT_USAGE
+    terminal = sys.stdin.isatty() and sys.stdout.isatty() and not args.once
+    with tempfile.TemporaryDirectory(prefix="tuimon-demo-") as place:
+        path, errors = Path(place) / "run.jsonl", Path(place) / "errors"
+        pace = 0.05 / args.speed if terminal else 0.0
+        command = [sys.executable, "-m", "demo.fail", args.name, "--out", str(path), "--pace", str(pace)]
+        # Its name is checked there, and the shell is not asked.
+        with errors.open("wb") as err, subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=err) as training:  # noqa: S603
+            try:
+                if not terminal:
+                    training.wait()
+                while training.poll() is None and not path.exists():
+                    time.sleep(0.05)
+                if not path.exists():
+                    print(f"tuimon: {plain_text(errors.read_text(errors='replace').strip(), 400)}", file=sys.stderr)
+                    return EXIT_USAGE
+                if terminal or args.once:
+                    watch.run(_watch_arguments(args, path))
+                else:
+                    print(diagnose.examine(str(path)).text(), end="")
+            finally:
+                training.kill()
     return EXIT_DONE
 
 
