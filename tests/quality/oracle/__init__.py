@@ -42,12 +42,16 @@ from tests.quality.training import Recipe
 
 
 def healthy(trace: Trace) -> Truth:
-    """Finite, and the probe ends under .85 of where it began (GAN and RL losses mean nothing: finite is enough)."""
+    """Finite, and the probe ends under .85 of where it began (GAN and RL losses mean nothing: finite is enough). A probe
+    that begins more than .5 off the loss of a uniform guess makes initial-loss-off a true word about a healthy run."""
     if first_bad(trace) is not None and trace.recipe.name != "scaler-works":
         return nan_row(trace)
     if trace.recipe.arch in ("gan", "policy"):
         return Truth("healthy")
-    return Truth("healthy" if trace.end() < 0.85 * float(np.median(trace.probe[:1])) else "unclear")
+    if trace.end() >= 0.85 * trace.probe[0]:
+        return Truth("unclear")
+    off = trace.meta_classes and abs(trace.probe[0] - trace.chance) > 0.5
+    return Truth("healthy", accept=frozenset({"initial-loss-off"}) if off else frozenset())
 
 
 RULES: dict[str, Callable[[Trace], Truth]] = {

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tests.quality.oracle.trace import Trace, Truth, departure, first_bad
+from tests.quality.oracle.trace import Trace, Truth, departure, first, first_bad
 
 
 def nan_row(trace: Trace) -> Truth:
@@ -19,7 +19,13 @@ def nan_row(trace: Trace) -> Truth:
     if bad == 0:
         return Truth("nan-first-step", 0, frozenset({"nan-forward", "inf-first"}), 0)
     if math.isfinite(loss) and math.isfinite(norm):
-        return Truth("nan-val-only", bad, frozenset(), bad)
+        # Validation at the head of a step may overflow just before the training does.
+        soon = first(~np.isfinite(trace.loss[bad : bad + 6] + trace.norm[bad : bad + 6]))
+        if soon is None:
+            return Truth("nan-val-only", bad, frozenset(), bad)
+        grown = growth_before(trace, bad + soon)
+        kinds = frozenset({"nan-forward", "nan-backward", "inf-first", "nan-val-only"})
+        return Truth("nan-after-growth" if grown else "unclear", bad, kinds, bad if grown is None else grown, grown)
     if math.isnan(loss) and norm == 0 and np.isfinite(later).all():
         return Truth("nan-empty-batch", bad, frozenset(), bad)
     grown = growth_before(trace, bad)
