@@ -104,7 +104,8 @@ def judge_run(run: Run, variant: Variant = RAW) -> Judged:
     findings = tuple(Monitor().feed(batch(run, variant)).findings)
     truth = run.truth
     healthy_until = run.steps if truth.row == "healthy" else truth.planted or 0
-    early = [x for x in findings if x.detected_step < healthy_until and x.signature not in truth.accept]
+    allowed = truth.accept if truth.row == "healthy" else frozenset()
+    early = [x for x in findings if x.detected_step < healthy_until and x.signature not in allowed]
     after = tuple(finding for finding in findings if finding.detected_step >= healthy_until)
     exact = [finding for finding in after if finding.signature == truth.row]
     right = exact or [finding for finding in after if finding.signature in truth.rows]

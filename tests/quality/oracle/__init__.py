@@ -42,8 +42,10 @@ from tests.quality.training import Recipe
 
 
 def healthy(trace: Trace) -> Truth:
-    """Finite, and the probe ends under .85 of where it began (GAN and RL losses mean nothing: finite is enough). A probe
-    that begins more than .5 off the loss of a uniform guess makes initial-loss-off a true word about a healthy run."""
+    """Finite, and the probe ends under .85 of where it began (GAN and RL losses mean nothing: finite is enough).
+
+    A probe that begins more than .5 off the loss of a uniform guess makes initial-loss-off true of a healthy run.
+    """
     if first_bad(trace) is not None and trace.recipe.name != "scaler-works":
         return nan_row(trace)
     if trace.recipe.arch in ("gan", "policy"):
