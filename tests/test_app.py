@@ -1,0 +1,556 @@
+"""The app: what arrives is shown, and every key does what the help says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+from screens import INF, NAN, NOW, ONSET, STEPS, Screen, broken, learning, screen
+from textual import events
+from textual.binding import Binding
+
+from tuimon.app.explain import ExplainScreen
+from tuimon.app.help import HelpScreen
+from tuimon.app.monitor_app import FilterLine, MonitorApp
+from tuimon.follow import Status
+from tuimon.panels.keys import KEYS
+from tuimon.panels.metric import MetricPanel
+from tuimon.panels.rows import entries
+from tuimon.panels.table import SymptomTable
+
+# What arrives.
+
+
+async def test_before_the_file_is_there_the_screen_says_what_it_waits_for() -> None:
+    async with screen() as shown:
+        await shown.tell(Status("waiting", "waiting for run.jsonl"))
+        assert "NO DATA" in shown.header
+        assert "waiting for run.jsonl" in shown.header
+        assert "waiting for the first record" in shown.text
+
+
+async def test_a_calm_run_lights_nothing() -> None:
+    async with screen(learning()) as shown:
+        assert "HEALTHY" in shown.header
+        assert f"step {STEPS}" in shown.header
+        assert shown.app.scene.snapshot.lit in {(), ("healthy",)}
+
+
+async def test_a_nan_lights_its_row_first_and_open_with_its_step() -> None:
+    async with screen(broken()) as shown:
+        assert "NaN" in shown.header
+        assert f"since step {ONSET}" in shown.header
+        row = next(line for line in shown.lines if "nan-forward  " in line and "began" in line)
+        assert row.startswith("›✗")
+        assert f"began at step {ONSET}, {STEPS - ONSET} steps ago" in row
+        assert "torch.isfinite" in shown.text
+
+
+async def test_the_verdict_follows_the_records_and_not_the_reads() -> None:
+    rows = broken()
+    async with screen() as shown:
+        await shown.tell(Status("reading", "reading 34 %"))
+        await shown.bring(rows[:300])
+        assert "HEALTHY" in shown.header
+        assert "reading 34 %" in shown.header
+        for start in range(300, len(rows), 20):
+            await shown.bring(rows[start : start + 20])
+        assert f"since step {ONSET}" in shown.header
+
+
+async def test_a_run_that_falls_silent_is_seen_by_the_clock_alone() -> None:
+    async with screen(learning(), now=NOW + 3600) as shown:
+        shown.app.glance()
+        await shown.settle()
+        assert "stalled-run" in shown.text
+        assert "last record 1 h ago" in shown.header or "last record 60 min ago" in shown.header
+
+
+async def test_a_status_that_needs_a_look_stands_in_the_header() -> None:
+    async with screen(learning()) as shown:
+        await shown.tell(Status("restarted", "file was truncated, earlier curve kept"))
+        assert "file was truncated, earlier curve kept" in shown.header
+
+
+# Keys. Each check presses the key and looks at what it does; a key without a check fails the test below.
+
+Check = Callable[[Screen], Awaitable[None]]
+CHECKS: dict[str, Check] = {}
+
+
+def checks(key: str) -> Callable[[Check], Check]:
+    def keep(check: Check) -> Check:
+        CHECKS[key] = check
+        return check
+
+    return keep
+
+
+@checks("q")
+async def leaves(shown: Screen) -> None:
+    await shown.pilot.press("q")
+    await shown.pilot.pause()
+    assert shown.app._exit
+    assert not shown.app.return_code
+
+
+@checks("?")
+async def helps(shown: Screen) -> None:
+    await shown.press("question_mark")
+    assert isinstance(shown.app.screen, HelpScreen)
+    for key in KEYS:
+        assert key.text.split()[0] in shown.text
+    await shown.press("x")
+    assert not isinstance(shown.app.screen, HelpScreen)
+
+
+@checks("n")
+async def jumps_to_the_onset(shown: Screen) -> None:
+    await shown.press("n")
+    assert shown.desk.mode == "autopsy"
+    assert shown.desk.view.cursor == ONSET
+    low, high = shown.app.scene.window
+    assert low <= ONSET <= high
+    assert high - low < 64
+    assert "Loss and gradient in the same record: born in the forward pass" in shown.text
+    row = next(line for line in shown.lines if f" {ONSET} " in line and "first" in line)
+    assert row.count("nan") == 2
+    assert re.search(rf"last good step +{ONSET - 1}\b", shown.text)
+    await shown.press("escape")
+    assert shown.desk.mode == "run"
+    assert shown.desk.view.low is None
+
+
+@checks("e")
+async def next_finding(shown: Screen) -> None:
+    await shown.press("e")
+    first = shown.app.scene.snapshot.findings[0]
+    assert (shown.desk.view.cursor, shown.desk.row) == (first.onset_step, first.signature)
+
+
+@checks("E")
+async def previous_finding(shown: Screen) -> None:
+    await shown.press("E")
+    last = max(shown.app.scene.snapshot.findings, key=lambda f: (f.onset_step, f.signature))
+    assert (shown.desk.view.cursor, shown.desk.row) == (last.onset_step, last.signature)
+
+
+@checks("Enter")
+async def opens(shown: Screen) -> None:
+    assert isinstance(shown.app.focused, SymptomTable)
+    await shown.press("enter")
+    assert "torch.isfinite" not in shown.text
+    await shown.press("enter")
+    assert "torch.isfinite" in shown.text
+    shown.app.query(MetricPanel).first().focus()
+    await shown.press("enter")
+    assert (shown.desk.mode, shown.desk.metric) == ("large", "loss")
+    assert sum("┤" in line for line in shown.lines) > 8
+    assert "grad norm" not in shown.text
+    await shown.press("enter")
+    assert shown.desk.mode == "run"
+
+
+@checks("x")
+async def explains(shown: Screen) -> None:
+    await shown.press("x")
+    assert isinstance(shown.app.screen, ExplainScreen)
+    assert "WHY IT HAPPENS" in shown.text
+    await shown.press("q")
+    assert not isinstance(shown.app.screen, ExplainScreen)
+    assert not shown.app._exit
+
+
+@checks("Space")
+async def pauses(shown: Screen) -> None:
+    await shown.press("space")
+    assert "paused, 0 behind" in shown.header
+    before = shown.lines[1:-1]
+    more = [(STEPS + i, NOW + i, {"loss": 0.3, "grad_norm": 1.0, "lr": 1e-4}) for i in range(1, 215)]
+    await shown.bring(more)
+    assert "paused, 214 behind" in shown.header
+    assert shown.lines[1:-1] == before
+    await shown.press("space")
+    assert "paused" not in shown.header
+    assert f"step {STEPS + 214}" in shown.header
+
+
+@checks("End")
+async def back_to_live(shown: Screen) -> None:
+    await shown.press("home", "space", "end")
+    assert not shown.desk.paused
+    assert shown.desk.view.live
+    assert shown.desk.view.cursor is None
+
+
+@checks("← h")
+async def cursor_back(shown: Screen) -> None:
+    for key in ("left", "h"):
+        await shown.press("end", key)
+        assert STEPS - 20 <= (shown.desk.view.cursor or 0) < STEPS
+    step = shown.desk.view.cursor
+    assert shown.text.count(f"@{step}") >= 2
+
+
+@checks("→ l")
+async def cursor_forward(shown: Screen) -> None:
+    for key in ("right", "l"):
+        await shown.press("home", key)
+        assert 1 < (shown.desk.view.cursor or 0) < 20
+
+
+@checks("↑ k")
+async def row_above(shown: Screen) -> None:
+    for key in ("up", "k"):
+        await shown.press("j", "j")
+        below = chosen(shown)
+        await shown.press(key)
+        assert chosen(shown) == below - 1
+
+
+@checks("↓ j")
+async def row_below(shown: Screen) -> None:
+    for key in ("down", "j"):
+        above = chosen(shown)
+        await shown.press(key)
+        assert chosen(shown) == above + 1
+
+
+@checks("Home")
+async def cursor_to_the_start(shown: Screen) -> None:
+    await shown.press("home")
+    assert shown.desk.view.cursor == 1
+
+
+@checks("+")
+async def zooms_in(shown: Screen) -> None:
+    for key in ("plus", "equals_sign"):
+        before = span(shown)
+        await shown.press(key)
+        assert span(shown) == pytest.approx(before / 2, abs=1)
+
+
+@checks("-")
+async def zooms_out(shown: Screen) -> None:
+    await shown.press("plus", "plus")
+    before = span(shown)
+    await shown.press("minus")
+    assert span(shown) == pytest.approx(before * 2, abs=2)
+
+
+@checks("0")
+async def whole_run(shown: Screen) -> None:
+    await shown.press("plus", "plus", "0")
+    assert shown.app.scene.window == (1, STEPS)
+
+
+@checks("y")
+async def logarithm(shown: Screen) -> None:
+    for key in ("y", "L"):
+        await shown.press(key)
+        assert "log" in shown.lines[1]
+        await shown.press(key)
+        assert "log" not in shown.lines[1]
+
+
+@checks("s")
+async def smooths(shown: Screen) -> None:
+    for level in ("smooth 1", "smooth 2", "smooth 3"):
+        await shown.press("s")
+        assert level in shown.lines[1]
+    await shown.press("s")
+    assert "smooth" not in shown.lines[1]
+
+
+@checks("v")
+async def validation_over_training(shown: Screen) -> None:
+    assert "•" not in shown.text
+    await shown.press("v")
+    assert "•" in shown.text
+
+
+@checks("m")
+async def other_metrics(shown: Screen) -> None:
+    await shown.bring([(STEPS + 1, NOW, {f"extra_{i}": float(i) for i in range(6)})])
+    for expected in ("extra_0", "extra_4", "grad norm"):
+        await shown.press("m")
+        assert expected in shown.text
+
+
+@checks("r")
+async def rewinds(shown: Screen) -> None:
+    await shown.bring([(step, NOW + step, {"loss": 0.4}) for step in range(451, 520)])
+    await shown.press("r")
+    assert shown.desk.view.cursor == 451
+
+
+@checks("/")
+async def filters(shown: Screen) -> None:
+    await shown.press("slash", *"spike", "enter")
+    assert "loss-spike" in shown.text
+    assert "nan-backward" not in shown.text
+    assert isinstance(shown.app.focused, SymptomTable)
+    await shown.press("escape")
+    assert "nan-backward" in shown.text
+
+
+@checks("Tab")
+async def focus_moves_on(shown: Screen) -> None:
+    first = shown.app.focused
+    await shown.press("tab")
+    assert shown.app.focused is not first
+
+
+@checks("S-Tab")
+async def focus_moves_back(shown: Screen) -> None:
+    first = shown.app.focused
+    await shown.press("shift+tab")
+    assert shown.app.focused is not first
+    await shown.press("tab")
+    assert shown.app.focused is first
+
+
+@checks("Esc")
+async def goes_back(shown: Screen) -> None:
+    await shown.press("plus", "left", "slash", *"nan", "enter", "n")
+    await shown.press("escape")
+    assert shown.desk.mode == "run"
+    await shown.press("escape")
+    assert not shown.desk.pattern
+    await shown.press("escape")
+    assert shown.desk.view.cursor is None
+    await shown.press("escape")
+    assert shown.desk.view == type(shown.desk.view)()
+
+
+def chosen(shown: Screen) -> int:
+    """The place of the chosen row in the catalogue's order as the table shows it."""
+    return next(place for place, entry in enumerate(entries(shown.app.current())) if entry.chosen)
+
+
+def span(shown: Screen) -> int:
+    low, high = shown.app.scene.window
+    return high - low + 1
+
+
+@pytest.mark.parametrize("cap", [key.cap for key in KEYS])
+async def test_every_key_does_what_the_help_says(cap: str) -> None:
+    assert cap in CHECKS, f"no check for {cap}"
+    async with screen(broken()) as shown:
+        await CHECKS[cap](shown)
+
+
+def test_bindings_and_help_have_the_same_keys() -> None:
+    bound = [binding.key for binding in MonitorApp.BINDINGS if isinstance(binding, Binding)]
+    assert sorted(bound) == sorted(name for key in KEYS for name in key.keys)
+    assert len(set(bound)) == len(bound), "one key, two meanings"
+
+
+def test_no_key_is_one_that_tmux_screen_or_terminals_take() -> None:
+    taken = {"ctrl+a", "ctrl+b", "ctrl+j", "ctrl+k", "ctrl+s", "ctrl+q", "ctrl+z"}
+    names = {name for key in KEYS for name in key.keys}
+    assert not names & taken
+    assert not any(name.startswith("alt+") for name in names)
+
+
+async def test_ctrl_c_quits_from_inside_the_filter() -> None:
+    async with screen(learning()) as shown:
+        await shown.press("slash", "a")
+        await shown.pilot.press("ctrl+c")
+        await shown.pilot.pause()
+        assert shown.app._exit
+
+
+# Keys in combination.
+
+
+async def test_without_a_nan_n_says_so() -> None:
+    async with screen(learning()) as shown:
+        await shown.press("n")
+        assert "No NaN in this run" in shown.text
+        await shown.press("escape")
+        assert "No NaN in this run" not in shown.text
+
+
+async def test_a_gradient_that_breaks_first_is_told_as_the_backward_pass() -> None:
+    async with screen(broken(late_loss=1)) as shown:
+        await shown.press("n")
+        assert "Gradient first, loss one step later: born in the backward pass." in shown.text
+
+
+async def test_letters_typed_into_the_filter_are_no_commands() -> None:
+    async with screen(learning(extra=12)) as shown:
+        await shown.press("slash", *"layer_1")
+        assert shown.desk.pattern == "layer_1"
+        assert not shown.app._exit
+        assert "layer_1/norm" in shown.text
+        assert "layer_10/norm" in shown.text
+        assert "layer_2/norm" not in shown.text
+        await shown.press("enter", "escape")
+        assert "grad norm" in shown.text
+        assert not shown.app.query_one(FilterLine).display
+
+
+async def test_a_filter_that_no_row_contains_says_how_to_clear_it() -> None:
+    async with screen(learning()) as shown:
+        await shown.press("slash", *"zzz")
+        assert "no row contains zzz; Esc clears the filter" in shown.text
+
+
+async def test_esc_while_typing_leaves_the_line_and_the_next_one_clears_the_filter() -> None:
+    async with screen(learning()) as shown:
+        await shown.press("slash", *"nan", "escape")
+        assert not shown.app.query_one(FilterLine).display
+        await shown.press("escape")
+        assert not shown.desk.pattern
+
+
+async def test_under_an_enlarged_metric_m_stacks_up_to_three_more() -> None:
+    async with screen(learning(extra=2)) as shown:
+        shown.app.query(MetricPanel).first().focus()
+        await shown.press("enter")
+        for names in (["loss", "val loss"], ["loss", "val loss", "grad norm"], ["loss", "val loss", "grad norm", "lr"]):
+            await shown.press("m")
+            for name in names:
+                assert any(line.startswith(f"{name}  ") for line in shown.lines), name
+        await shown.press("m")
+        assert "grad norm" not in shown.text
+        await shown.press("m", "left")
+        assert shown.text.count("@4") >= 2, "the cursor stands in both"
+
+
+async def test_the_help_needs_no_cut_text_at_80_columns_and_turns_pages_on_a_tiny_screen() -> None:
+    async with screen(learning(), (80, 24)) as shown:
+        await shown.press("question_mark")
+        assert "…" not in shown.text
+        assert "closes" in shown.text
+        await shown.press("space")
+        await shown.resize(40, 10)
+        await shown.press("question_mark")
+        seen = shown.text
+        for _ in range(20):
+            if not isinstance(shown.app.screen, HelpScreen):
+                break
+            seen += shown.text
+            await shown.press("space")
+        assert not isinstance(shown.app.screen, HelpScreen)
+        assert all(key.text.split()[-1] in seen for key in KEYS)
+
+
+# The mouse.
+
+
+async def test_a_click_into_a_curve_puts_the_cursor_there_and_the_wheel_zooms_around_it() -> None:
+    async with screen(learning()) as shown:
+        panel = shown.app.query(MetricPanel).first()
+        await shown.click(panel.region.x + 20, panel.region.y + 4)
+        step = shown.desk.view.cursor
+        assert step is not None
+        assert step == panel.step_at(20)
+        before = span(shown)
+        there = (panel.region.x + 20, panel.region.y + 4)
+        await shown.pilot._post_mouse_events([events.MouseScrollUp], offset=there, button=0)
+        await shown.settle()
+        assert span(shown) < before
+        low, high = shown.app.scene.window
+        assert low <= step <= high
+
+
+async def test_a_click_chooses_a_row_and_a_second_one_opens_it() -> None:
+    async with screen(learning()) as shown:
+        y = next(y for y, line in enumerate(shown.lines) if "loss-spike  " in line)
+        await shown.click(5, y)
+        assert shown.desk.row == "loss-spike"
+        y = next(y for y, line in enumerate(shown.lines) if "loss-spike  " in line)
+        await shown.click(5, y, times=2)
+        assert "loss-spike" in shown.desk.opened
+
+
+async def test_a_click_on_the_strip_jumps_to_that_part_of_the_run() -> None:
+    async with screen(learning()) as shown:
+        y = next(
+            y for y, line in enumerate(shown.lines) if line.count("─") > 80 and "┬" not in line and "└" not in line
+        )
+        await shown.click(60, y)
+        assert 200 < (shown.desk.view.cursor or 0) < 300
+
+
+# Sizes.
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40), (200, 60)])
+async def test_at_every_size_the_verdict_the_loss_and_the_way_out_are_seen(size: tuple[int, int]) -> None:
+    async with screen(broken(), size) as shown:
+        assert "NaN" in shown.header
+        assert f"step {ONSET}" in shown.header
+        assert "loss" in shown.lines[1]
+        assert "nan-forward" in shown.text
+        assert "q quit" in shown.lines[-1]
+        assert [len(line) for line in shown.lines] == [size[0]] * size[1]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_where_there_is_room_all_four_panels_stand_on_the_same_steps(size: tuple[int, int]) -> None:
+    async with screen(learning(), size) as shown:
+        panels = list(shown.app.query(MetricPanel))[:4]
+        assert all(panel.size.height >= 2 for panel in panels)
+        await shown.press("home", *["right"] * 10)
+        step = shown.desk.view.cursor
+        assert shown.text.count(f"@{step}") >= 3
+
+
+async def test_a_storm_of_sizes_down_to_one_cell_leaves_a_whole_picture() -> None:
+    async with screen(broken()) as shown:
+        before = shown.lines
+        for mode in ("", "n"):
+            if mode:
+                await shown.press(mode)
+            for size in ((1, 1), (40, 10), (2, 60), (200, 2), (80, 24), (17, 5), (200, 60), (120, 40)):
+                await shown.resize(*size)
+        await shown.press("escape")
+        assert shown.lines == before
+
+
+# What a log says is only ever text.
+
+VICIOUS = "\x1b]0;owned\x07\x1b[31mred\x9b2J[bold]b[/bold]\u202etxt\r\n\x00\ud800"
+
+
+async def test_names_from_the_log_cannot_move_the_cursor_or_colour_the_screen() -> None:
+    rows = [(step, NOW + step, {"loss": 1.0 / step, VICIOUS: 1.0, f"{VICIOUS}2": NAN}) for step in range(1, 60)]
+    async with screen(name=VICIOUS) as shown:
+        await shown.tell(Status("trouble", VICIOUS))
+        await shown.bring(rows, VICIOUS, total_steps=VICIOUS, optimizer=VICIOUS)
+        for keys in ((), ("m",), ("n",), ("escape", "x"), ("q", "question_mark")):
+            await shown.press(*keys)
+            assert shown.text.replace("\n", "").isprintable()
+            assert "\u202e" not in shown.text
+            styles = {str(s.style) for strip in shown.app.screen._compositor.render_strips() for s in strip if s.style}
+            assert not any("link" in style for style in styles)
+
+
+async def test_markup_in_a_name_is_shown_as_it_is_written() -> None:
+    async with screen() as shown:
+        await shown.bring(learning(60), "[bold]b[/bold]")
+        assert "[bold]b[/bold]" in shown.header
+
+
+async def test_infinities_and_missing_values_are_drawn_and_nothing_falls() -> None:
+    rows = [
+        (1, None, {"loss": INF, "grad_norm": -INF, "lr": 0.0}),
+        (2, None, {"loss": None, "val_loss": NAN}),
+        (3, None, {"loss": -1e308, "lr": 1e308}),
+        (3, None, {"loss": 1e308, "grad_norm": 0.0}),
+        (1, None, {"loss": 5e-324}),
+    ]
+    async with screen(rows) as shown:
+        for keys in ("y", "s", "v", "n", "left", "escape", "plus", "plus", "e", "r", "m", "tab", "enter", "m", "q"):
+            await shown.press(keys)
+
+
+async def test_ascii_draws_nothing_else() -> None:
+    async with screen(broken(), ascii=True) as shown:
+        for keys in ((), ("v", "s"), ("n",), ("escape",)):
+            await shown.press(*keys)
+            assert [c for c in "".join(shown.lines[:-1]) if not c.isascii() and c != "…"] == []
