@@ -105,6 +105,16 @@ def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     assert source.format == "json"
 
 
+def test_an_empty_folder_is_waited_in_and_is_no_run_in_the_end(tmp_path: Path) -> None:
+    source = open_source(tmp_path)
+    assert len(source.read()) == 0
+    with pytest.raises(SourceError, match="no run in "):
+        source.finish()
+    path = samples.write(tmp_path, "deep/run.csv", samples.csv(ROWS))
+    assert samples.column(samples.read_all(source), "loss")[-1][0] == 5
+    assert (source.format, source.path) == ("csv", str(path))  # type: ignore[attr-defined]
+
+
 def test_a_data_set_is_no_log_and_the_message_lists_its_fields(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"text": "the loss of a friend", "label": "sad"}] * 200
     with pytest.raises(SourceError, match="no metric in 200 records; their fields are text, label"):

@@ -9,7 +9,7 @@ import pytest
 import samples
 
 from tuimon.sources import SourceError
-from tuimon.sources.runs import find_runs, newest_run
+from tuimon.sources.runs import Known, find_runs, newest_run
 
 ROWS = samples.losses(4)
 NOISE = {
@@ -87,6 +87,17 @@ def test_a_crowd_of_files_is_looked_at_in_part_and_newest_first(tmp_path: Path) 
     found = find_runs(tmp_path)
     assert len(found) == 400
     assert os.path.basename(found[0].path) == "449.jsonl"
+
+
+def test_a_second_look_opens_only_what_changed(tmp_path: Path) -> None:
+    path = samples.write(tmp_path, "a.jsonl", samples.jsonl(ROWS))
+    known: Known = {}
+    assert [run.format for run in find_runs(tmp_path, known)] == ["jsonl"]
+    samples.write(tmp_path, "b.csv", samples.csv(ROWS))
+    known[str(path)] = (*known[str(path)][:2], None)
+    assert [run.format for run in find_runs(tmp_path, known)] == ["csv"], "an unchanged file was opened"
+    path.write_bytes(samples.jsonl(ROWS) * 2)
+    assert sorted(run.format for run in find_runs(tmp_path, known)) == ["csv", "jsonl"]
 
 
 def test_links_in_a_circle_are_not_followed(tmp_path: Path) -> None:

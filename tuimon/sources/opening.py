@@ -26,7 +26,8 @@ def open_source(
 
     Args:
         path: a log; a folder, in which the run written last is taken; "-" for standard input. It need not exist yet, or
-            may be empty: the source then waits, and tells the format by the first lines.
+            may be empty: the source then waits, and tells the format by the first lines. So it does for a folder in
+            which nothing may be a log.
         format: key of the table of formats, instead of looking.
         roles: role -> name in the log, instead of looking.
         step: name of the step in the log, instead of looking.
@@ -44,8 +45,10 @@ def open_source(
     if name == "-":
         return Waiting(Pipe(stdin), entry, roles, step)
     if os.path.isdir(name):
-        from tuimon.sources.runs import newest_run
+        from tuimon.sources.runs import is_bare, newest_run
 
+        if is_bare(name):
+            return Waiting(Tail(name), entry, roles, step)
         run = newest_run(name, format)
         name, entry = run.path, entry or by_key(run.format)
     if entry is not None and entry.takes == "path" and os.path.exists(name):
@@ -90,6 +93,11 @@ class Waiting:
         self._step = step
 
     @property
+    def path(self) -> str:
+        """What is read or waited for; in a folder, the run that was found there."""
+        return self._lines.name
+
+    @property
     def format(self) -> str:
         """Key of the format, empty while unknown."""
         return self.source.format if self.source else ""
@@ -124,6 +132,8 @@ class Waiting:
     def finish(self) -> Batch:
         """See `Source.finish`."""
         if self.source is None:
+            if os.path.isdir(self._lines.name):
+                self._enter(self._lines.name)
             head = self._head()
             if not head.text.strip():
                 return Batch()
@@ -144,16 +154,24 @@ class Waiting:
     def _opened(self) -> Source | None:
         """The real source, None if it is too early to tell."""
         if not isinstance(self._lines, Pipe) and os.path.isdir(self._lines.name):
-            key = self._entry.key if self._entry else None
             try:
-                return open_source(self._lines.name, format=key, roles=self._chosen, step=self._step)
+                self._enter(self._lines.name)
             except SourceError:
                 # The folder has come, its run has not.
                 return None
+            if self._entry is not None and self._entry.takes == "path":
+                return make(self._entry, self._lines, Head(self._lines.name, b""), self._chosen, self._step)
         head = self._head()
         if not _tells(head) and not (self._lines.ended and head.text):
             return None
         return make(self._entry or sniff(head), self._lines, head, self._chosen, self._step)
+
+    def _enter(self, folder: str) -> None:
+        """Turns from a folder to the run in it. Raises SourceError: there is none."""
+        from tuimon.sources.runs import newest_run
+
+        run = newest_run(folder, self._entry.key if self._entry else None)
+        self._entry, self._lines = self._entry or by_key(run.format), Tail(run.path)
 
     def _head(self) -> Head:
         if isinstance(self._lines, Pipe):

@@ -53,8 +53,16 @@ class Run:
     size: int
 
 
-def find_runs(path: str | os.PathLike[str]) -> list[Run]:
+Known = dict[str, tuple[float, int, Format | None]]
+"""Path -> time of the last write, size and format of a file that was looked at."""
+
+
+def find_runs(path: str | os.PathLike[str], known: Known | None = None) -> list[Run]:
     """The runs in a folder and below, the one written last first. The work is bounded, whatever lies there.
+
+    Args:
+        path: the folder.
+        known: what an earlier look found, and brought up to date by this one: only changed files are opened again.
 
     Raises:
         OSError: the folder cannot be read.
@@ -65,7 +73,7 @@ def find_runs(path: str | os.PathLike[str]) -> list[Run]:
     found = []
     seen: set[str] = set()
     for changed, size, name in files:
-        entry = _told(name)
+        entry = _told_again(name, changed, size, known)
         if entry is None:
             continue
         place = _place(entry, name)
@@ -73,6 +81,11 @@ def find_runs(path: str | os.PathLike[str]) -> list[Run]:
             seen.add(place)
             found.append(Run(place, entry.key, entry.title, changed, size))
     return found
+
+
+def is_bare(path: str | os.PathLike[str]) -> bool:
+    """Whether nothing in a folder may be a log: a training may still be going to write one."""
+    return next(_files(os.fspath(path)), None) is None
 
 
 def newest_run(path: str | os.PathLike[str], format: str | None = None) -> Run:
@@ -125,6 +138,17 @@ def _files(root: str) -> Iterator[tuple[float, int, str]]:
 def _may_be_log(name: str) -> bool:
     ending = os.path.splitext(name)[1].lower()
     return ending in _ENDINGS or not ending or ending[1:].isdigit() or "tfevents" in name
+
+
+def _told_again(path: str, changed: float, size: int, known: Known | None) -> Format | None:
+    """The same as `_told`, without opening a file that has not changed, or that has only grown and is a run."""
+    if known is None:
+        return _told(path)
+    before = known.get(path)
+    if before is None or before[:2] != (changed, size):
+        grown = before is not None and before[2] is not None and size >= before[1]
+        known[path] = (changed, size, before[2] if before is not None and grown else _told(path))
+    return known[path][2]
 
 
 def _told(path: str) -> Format | None:
