@@ -258,6 +258,7 @@ PLATEAU = (
         confused_with=("zero-gradient", "prior-prediction", "vanishing-gradient"),
         needs=("dead_fraction/<layer>",),
         known_at="32 batches after the onset",
+        outranks=("vanishing-gradient", "flat-midway", "lr-too-low", "prior-prediction", "uniform-prediction"),
     ),
     Row(
         signature="saturated",

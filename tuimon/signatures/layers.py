@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from tuimon.signatures.finding import Finding
+from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.growth import short
 from tuimon.signatures.stretch import Detector, Stretch
 
@@ -70,6 +70,9 @@ class VanishingGradient(Detector):
 HALF = 0.5
 """Share of a layer's units that must be lost."""
 
+ALL = 0.99
+"""Share from which a layer passes nothing on, forward or back: what lies before it gets no gradient any more."""
+
 UNIT_RECORDS = 32
 """Batches over which it must be so: a unit that is off in one batch is not dead."""
 
@@ -83,6 +86,7 @@ class LostUnits(Detector):
     prefixes: tuple[str, ...] = ()
     signature = ""
     word = ""
+    whole: Severity = "warning"
 
     def __init__(self) -> None:
         self._runs: dict[str, tuple[int, int, float, float]] = {}
@@ -107,13 +111,21 @@ class LostUnits(Detector):
                 value = share
                 if count == 1:
                     since, start = step, share
-                if count == UNIT_RECORDS and share >= 0.9 * start and self._found is None:
+                lasting = count == UNIT_RECORDS and share >= 0.9 * start and self._found is None
+                if lasting or (count > UNIT_RECORDS and self._is_worse(name, share)):
                     self._find(name.partition("/")[2], since, step, share)
             self._runs[name] = (count, since, start, value)
 
+    def _is_worse(self, name: str, share: float) -> bool:
+        """Whether a layer that was found half lost has now gone whole."""
+        found = self._found
+        layer = name.partition("/")[2]
+        return found is not None and found.module == layer and found.severity != self.whole and share >= ALL
+
     def _find(self, layer: str, since: int, step: int, share: float) -> None:
         why = f"{short(100 * share)} % of the units of {layer} {self.word} since {since}"
-        self._found = Finding(self.signature, "plateau", "warning", since, step, True, why, module=layer)
+        severity = self.whole if share >= ALL else "warning"
+        self._found = Finding(self.signature, "plateau", severity, since, step, True, why, module=layer)
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -122,11 +134,15 @@ class LostUnits(Detector):
 
 
 class DeadUnits(LostUnits):
-    """More than half of a layer's rectifiers give zero for every sample, over 32 batches: dead-relu."""
+    """More than half of a layer's rectifiers give zero for every sample, over 32 batches: dead-relu.
+
+    A failure once none of the layer is left, a warning before.
+    """
 
     prefixes = ("dead_fraction/",)
     signature = "dead-relu"
     word = "dead"
+    whole = "failure"
 
 
 class SaturatedUnits(LostUnits):

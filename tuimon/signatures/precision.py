@@ -56,13 +56,17 @@ class HalfPrecisionRange(Detector):
         if scales is None and skips is None and (stretch.finite or not (half or self._scaled)):
             self._skips = 0 if stretch.gn.values else self._skips
             return
-        gns = stretch.columns.get("grad_norm")
+        gns, losses = stretch.columns.get("grad_norm"), stretch.columns.get("loss")
         for i, step in enumerate(stretch.steps):
             record = stretch.index + i
             if scales is not None and (scale := scales[i]) is not None:
                 self._take_scale(record, step, scale)
             skipped, gn = (None if column is None else column[i] for column in (skips, gns))
             self._scaled = self._scaled or skipped is not None or self._scale is not None
+            if losses is not None and (loss := losses[i]) is not None and not math.isfinite(loss):
+                # A NaN that has reached the loss is in the weights or in the batch: no scale mends that.
+                self._skips = 0
+                continue
             self._take_skip(record, step, skipped, gn if half or self._scaled else None)
 
     def _take_scale(self, record: int, step: int, scale: float) -> None:

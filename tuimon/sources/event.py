@@ -115,6 +115,8 @@ class Reader:
                     if byte < 128:
                         break
                     shift += 7
+                else:  # a negative step has a tenth byte
+                    return event(record)
             tag = self._tags.get(record[at:-4])
             if tag is not None:
                 return Event(
