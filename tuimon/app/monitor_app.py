@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,12 +29,14 @@ from tuimon.panels.header import Header
 from tuimon.panels.keys import KEYS
 from tuimon.panels.large import LargePanel
 from tuimon.panels.metric import MetricPanel
+from tuimon.panels.preview import extent_of
 from tuimon.panels.records import RecordsView
 from tuimon.panels.scene import Scene
 from tuimon.panels.table import SymptomTable
 from tuimon.panels.timeline import Timeline
 from tuimon.plain import plain_text
 from tuimon.record import Batch
+from tuimon.store import Store
 
 Post = Callable[[Batch | Status], object]
 
@@ -61,6 +64,12 @@ class Options:
     fps: float = 30.0
 
 
+def _loaded() -> None:
+    """The first picture is out: garbage is collected again, and what was loaded for it is never looked through."""
+    gc.freeze()
+    gc.enable()
+
+
 class FilterLine(Input):
     """Where the word to look for is typed."""
 
@@ -73,6 +82,7 @@ class MonitorApp(App[None]):
         follow: makes the follower, given what it shall post to; None when batches are posted by somebody else (a test).
         describe: what the input was taken for, in one line; asked again while it may change.
         clock: Unix time in seconds.
+        samples: points from all over the run, drawn while its history is read.
     """
 
     CSS_PATH = "monitor.tcss"
@@ -98,6 +108,7 @@ class MonitorApp(App[None]):
         *,
         describe: Callable[[], str] = str,
         clock: Callable[[], float] = time.time,
+        samples: Store | None = None,
     ) -> None:
         super().__init__()
         for theme in THEMES.values():
@@ -112,6 +123,7 @@ class MonitorApp(App[None]):
         self._age = ""
         self._clock = clock
         self._describe = describe
+        self._samples = samples
         self._taken_for = ""
         self._frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
@@ -135,6 +147,8 @@ class MonitorApp(App[None]):
         only_clicks(self._driver)
         self.set_interval(GLANCE, self.glance)
         self.show()
+        if not gc.isenabled():
+            self.call_after_refresh(_loaded)
         if self._follower is not None:
             self._follower.start()
 
@@ -168,6 +182,8 @@ class MonitorApp(App[None]):
 
     def on_status_changed(self, message: StatusChanged) -> None:
         self.status = message.status
+        if message.status.state not in ("reading", "waiting"):
+            self._samples = None
         self.request_frame()
 
     def glance(self) -> None:
@@ -204,15 +220,22 @@ class MonitorApp(App[None]):
     def current(self) -> Scene:
         """The scene as it would be drawn now."""
         snapshot = self._held if self._held is not None else self._newest
+        columns = self.monitor.store.columns
+        behind = self._newest.records - snapshot.records
+        extent = extent_of(self._samples.columns) if self._samples is not None else None
+        if self._samples is not None and extent is not None:
+            columns = self._samples.columns
+            records = max(snapshot.records, self._samples.records)
+            snapshot = replace(snapshot, records=records, first_step=extent[0], last_step=extent[1])
         return Scene(
             snapshot=snapshot,
-            columns=self.monitor.store.columns,
+            columns=columns,
             desk=self.desk,
             status=self.status,
             name=self.options.name,
             format=self._taken_for,
             age=self._age,
-            behind=self._newest.records - snapshot.records,
+            behind=behind,
             ascii=self.options.ascii,
         )
 

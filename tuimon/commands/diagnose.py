@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from tuimon.plain import plain_text
 from tuimon.record import ROLES
-from tuimon.signatures.finding import RANK, Finding
 
 if TYPE_CHECKING:
     from tuimon.monitor import Monitor
     from tuimon.report import Report
+    from tuimon.signatures.finding import Finding
     from tuimon.sources.base import Source
 
 EXIT_HEALTHY, EXIT_FAILURE, EXIT_UNREADABLE = 0, 1, 2
@@ -157,6 +157,7 @@ def fail_on_words(text: str) -> frozenset[str]:
         ValueError: one of them is no severity, family or signature.
     """
     from tuimon.catalogue import ROWS
+    from tuimon.signatures.finding import RANK
 
     words = frozenset(word.strip() for word in text.split(",") if word.strip())
     known = {*RANK, *(row.family for row in ROWS), *(row.signature for row in ROWS), "none"}
@@ -179,6 +180,8 @@ def exit_code(report: Report, counted: frozenset[str]) -> int:
 
 
 def _counts(finding: Finding, counted: frozenset[str]) -> bool:
+    from tuimon.signatures.finding import RANK
+
     if finding.signature in counted or (finding.family in counted and finding.severity == "failure"):
         return True
     return any(RANK[finding.severity] >= RANK[word] for word in counted if word in RANK)

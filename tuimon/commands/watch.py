@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from tuimon.commands.diagnose import add_source_arguments, complaint, source_arguments
+from tuimon.commands.early import early
 from tuimon.plain import plain_text
 
 if TYPE_CHECKING:
@@ -64,17 +66,26 @@ def _has_screen() -> bool:
 
 
 def _follow(args: argparse.Namespace) -> int:
-    from tuimon.follow import Follower
-    from tuimon.sources import open_source
-
     stdin = _keyboard_from_the_terminal()
-    source = open_source(args.file, stdin=stdin, **source_arguments(args))
-    from tuimon.app.monitor_app import MonitorApp
-    from tuimon.panels.wire import trim_updates
+    # Nothing is let go while the program loads: looking for garbage costs a tenth of the time to the first picture.
+    gc.disable()
+    with early(args.file, _name(args), plain=args.ascii, **source_arguments(args)) as first:
+        from tuimon.sources import open_source
 
-    trim_updates()
-    app = MonitorApp(_options(args), lambda post: Follower(source, post, path=args.file), describe=source.describe)
-    app.run(mouse=not args.no_mouse)
+        source = open_source(args.file, stdin=stdin, **source_arguments(args))
+        from tuimon.app.monitor_app import MonitorApp
+        from tuimon.follow import Follower
+        from tuimon.panels.wire import trim_updates
+
+        trim_updates()
+        app = MonitorApp(
+            _options(args),
+            lambda post: Follower(source, post, path=args.file),
+            describe=source.describe,
+            samples=first.store,
+        )
+        first.handed_over = True
+        app.run(mouse=not args.no_mouse)
     return app.return_code or EXIT_DONE
 
 
@@ -93,11 +104,15 @@ def _options(args: argparse.Namespace) -> Options:
     from tuimon.app.monitor_app import Options
 
     return Options(
-        name="standard input" if args.file == "-" else plain_text(os.path.basename(os.path.normpath(args.file)), 60),
+        name=_name(args),
         theme="sixteen" if args.low_color else "light" if args.light else "dark",
         ascii=args.ascii,
         fps=args.fps,
     )
+
+
+def _name(args: argparse.Namespace) -> str:
+    return "standard input" if args.file == "-" else plain_text(os.path.basename(os.path.normpath(args.file)), 60)
 
 
 def _keyboard_from_the_terminal() -> int:

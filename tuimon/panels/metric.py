@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -72,8 +72,9 @@ class Drawing(NamedTuple):
 class MetricPanel(Widget, can_focus=True):
     """A live curve that sends only the cells that changed.
 
-    What is shown follows from the size: a full picture with axes from 18x5 up, two to four lines high a thin curve with its
-    values at the left (all thin curves have the same gutter, so their steps line up), one line high name, value and curve.
+    What is shown follows from the size: a full picture with axes from 18x5 up, two to four lines high a thin curve
+    with its values at the left (all thin curves have the same gutter, so their steps line up), one line high name,
+    value and curve.
 
     All state comes in by these attributes; setting one redraws what it changes, and nothing else does.
 
@@ -81,7 +82,8 @@ class MetricPanel(Widget, can_focus=True):
         column: the metric drawn; None while the log does not have it (the panel says so, under `label`).
         companion: the metric that `view.overlay` draws over the curve (val_loss over loss), or None.
         view: which steps, which scale, where the cursor is.
-        snapshot: records, first and last step of the run, findings and rewinds. A new snapshot says that `column` has grown.
+        snapshot: records, first and last step of the run, findings and rewinds. A new one says that
+            `column` has grown.
         label: name in the title, when it is not the column's own.
         plain_marks: ASCII only: no braille, no box lines.
     """
@@ -131,7 +133,7 @@ class MetricPanel(Widget, can_focus=True):
         label: str = "",
         *,
         plain_marks: bool = False,
-        id: str | None = None,  # noqa: A002 - the toolkit's own name
+        id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
@@ -142,6 +144,7 @@ class MetricPanel(Widget, can_focus=True):
         self._drawing: Drawing | None = None
         self._body = Picture((), ())
         self._picture = Picture((), ())
+        self._fits: Size | None = None
         self._inks: dict[str, Style] = {}
 
     def watch_column(self, column: Column | None) -> None:
@@ -168,7 +171,15 @@ class MetricPanel(Widget, can_focus=True):
         self._show()
 
     def on_resize(self) -> None:
-        self._show()
+        if self._fit():
+            self.refresh()
+
+    def _fit(self) -> bool:
+        """Takes the picture for a new size: the toolkit paints a resized widget before it tells it of its new size."""
+        if self._fits == self.size:
+            return False
+        self._picture = self._drawn()
+        return True
 
     def notify_style_update(self) -> None:
         self._inks.clear()
@@ -183,6 +194,7 @@ class MetricPanel(Widget, can_focus=True):
         return self._strokes.grid.step(column)
 
     def render_line(self, y: int) -> Strip:
+        self._fit()
         if not 0 <= y < len(self._picture.rows):
             return Strip.blank(self.size.width, self.rich_style)
         text, inks = self._picture.rows[y], self._picture.inks[y]
@@ -209,6 +221,7 @@ class MetricPanel(Widget, can_focus=True):
     def _show(self) -> None:
         """Makes the picture anew and refreshes the cells in which it differs from the one on the screen."""
         if not self.is_attached or not self.size:
+            self._fits = None
             return
         before, self._picture = self._picture, self._drawn()
         regions = changed_regions(before, self._picture)
@@ -218,6 +231,7 @@ class MetricPanel(Widget, can_focus=True):
             self.refresh(*regions)
 
     def _drawn(self) -> Picture:
+        self._fits = self.size
         layout = layout_of(*self.size)
         column, snapshot = self.column, self.snapshot
         name = plain_text(self.label or (column.name if column else ""), 24)

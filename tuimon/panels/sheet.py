@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
@@ -30,6 +30,7 @@ class Sheet(Widget):
         super().__init__(id=id, classes=classes)
         self._lines: list[Line] = []
         self._state: object = None
+        self._fits: Size | None = None
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         """The lines to show in `width` x `height` cells; fewer lines leave the rest blank, more are not shown."""
@@ -46,10 +47,16 @@ class Sheet(Widget):
             self.draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        # The toolkit repaints a resized widget by itself: only the lines have to be there when it does.
+        if self._fit():
+            self.refresh()
+
+    def _fit(self) -> bool:
+        """Takes the picture for a new size: the toolkit paints a resized widget before it tells it of its new size."""
+        if self._fits == self.size:
+            return False
         self._state = self.state(self.scene, self.size.width)
         self._lines = self._picture()
-        self.refresh()
+        return True
 
     def draw(self) -> None:
         """Takes the picture again and sends what differs."""
@@ -68,12 +75,14 @@ class Sheet(Widget):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
+        self._fit()
         if not 0 <= y < len(self._lines):
             return Strip.blank(self.size.width, self.rich_style)
         style = self.get_component_rich_style
         return Strip([Segment(shown(span.text), style(f"ink--{span.ink}")) for span in self._lines[y]], self.size.width)
 
     def _picture(self) -> list[Line]:
+        self._fits = self.size
         width, height = self.size
         if not width or not height:
             return []

@@ -36,12 +36,12 @@ def trim_updates() -> bool:
         ChopsUpdate, "render_segments"
     ):
         return False
-    ChopsUpdate.render_segments = _render_segments  # type: ignore[method-assign]
+    ChopsUpdate.render_segments = _render_segments  # type: ignore[method-assign,assignment]
     return True
 
 
 def lean(sequences: str) -> str:
-    """The same picture with fewer colour changes: every piece ends in a reset, so the default colours need no saying."""
+    """The same picture with fewer colour changes: pieces end in a reset, so the default colours need no saying."""
     return _DEFAULT_BACKGROUND.sub(r"\1m", _DEFAULT.sub(r"\1", sequences))
 
 

@@ -1,0 +1,90 @@
+"""What stands on the terminal while the toolkit loads: a first picture, and no echo of keys that are typed early."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import termios
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tuimon.store import Store
+
+SCREEN = 2
+"""Descriptor that the toolkit draws on."""
+
+
+class Early:
+    """The first picture.
+
+    Attributes:
+        store: the samples that it shows, None where the input cannot be sampled.
+        handed_over: somebody else owns the terminal now, and restores the screen.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self.store = store
+        self.handed_over = False
+
+
+@contextlib.contextmanager
+def early(file: str, name: str, *, plain: bool = False, **source: Any) -> Iterator[Early]:
+    """Draws the picture; at the end the keyboard is as it was, and the screen too if nobody took it over.
+
+    Args:
+        file: path of the log.
+        name: of it, as a person may see it.
+        plain: ASCII only.
+        source: `roles` and `step`, as `open_source` takes them; with a `format` forced there is no picture.
+    """
+    store = None if source.pop("format", None) else _samples(file, **source)
+    found = Early(store)
+    if store is None:
+        yield found
+        return
+    from tuimon.panels.preview import LEAVE, first_picture
+
+    with _silent_keyboard():
+        size = os.get_terminal_size(SCREEN)
+        color = not os.environ.get("NO_COLOR")
+        _write(first_picture(store, name, size.columns, size.lines, plain=plain, color=color))
+        try:
+            yield found
+        finally:
+            if not found.handed_over:
+                _write(LEAVE)
+
+
+def _samples(file: str, **source: Any) -> Store | None:
+    from tuimon.sources.samples import sampled
+    from tuimon.store import Store
+
+    batch = sampled(file, **source)
+    if batch is None:
+        return None
+    store = Store()
+    store.append(batch)
+    return store
+
+
+@contextlib.contextmanager
+def _silent_keyboard() -> Iterator[None]:
+    """Keys wait unseen for whoever reads them."""
+    before = termios.tcgetattr(0)
+    silent = termios.tcgetattr(0)
+    silent[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(0, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        # The terminal may be gone.
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(0, termios.TCSANOW, before)
+
+
+def _write(sequences: str) -> None:
+    rest = sequences.encode()
+    with contextlib.suppress(OSError):
+        while rest:
+            rest = rest[os.write(SCREEN, rest) :]
