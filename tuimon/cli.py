@@ -12,6 +12,7 @@ COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.com
     "watch": "follow a run on the screen",
     "diagnose": "say what is wrong with a run, as text or JSON",
     "demo": "watch a run that fails on purpose",
+    "plot": "draw metrics as a static picture, or write them as SVG",
     "table": "print the symptom-to-cause table",
     "explain": "explain one row of the table in full",
     "lab": "turn the learning rate and see where steps begin to grow",

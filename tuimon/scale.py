@@ -6,7 +6,7 @@ Both are sticky: an appended point moves them only when it has to, so that it ch
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuimon.numerals import nice_step
@@ -75,7 +75,7 @@ def tail_grid(low: int, high: int, dots: int) -> Grid:
     return Grid(start, start + width * count - 1, count, stride)
 
 
-def _width(fits) -> int:  # type: ignore[no-untyped-def]
+def _width(fits: Callable[[int], bool]) -> int:
     power = 1
     while True:
         for factor in _WIDTHS:
@@ -103,7 +103,9 @@ class Scale(NamedTuple):
         if value <= low:
             return 0
         if self.log:
-            return round(math.log(value / low) / math.log(high / low) * (dots - 1))
+            # Differences of logarithms: a quotient of 1e58 and 1e-300 is no number any more.
+            bottom = math.log(low)
+            return round((math.log(value) - bottom) / (math.log(high) - bottom) * (dots - 1))
         return round((value - low) / (high - low) * (dots - 1))
 
 
