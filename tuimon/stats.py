@@ -69,8 +69,10 @@ def level_of(values: Iterable[float]) -> Level:
     away = sorted([abs(value - middle) for value in ordered])
     sigma = MAD_TO_SIGMA * (away[half] if count % 2 else 0.5 * (away[half - 1] + away[half]))
     if sigma < 1e-3 * (ordered[-1] - ordered[0]) or sigma == 0.0:
-        # More than half of the points agree: the MAD says nothing, the grid and the mean deviation do.
-        sigma = max(sigma, grid_of(ordered), sum(away) / count)
+        # More than half of the points agree: the MAD says nothing, the grid and the mean deviation do, without the
+        # farthest sixteenth, which may be the start of what is to be told from noise.
+        kept = away[: max(1, count - count // 16)]
+        sigma = max(sigma, grid_of(ordered), sum(kept) / len(kept))
     if count >= TAIL_POINTS:
         # A skewed sample, whose upper values lie far out as a rule, is wider upwards than its middle says; the newest
         # points say it, because those before may still come from a fall.

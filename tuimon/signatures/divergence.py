@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tuimon.record import Mark
-from tuimon.signatures.course import Course
+from tuimon.signatures.course import BLOCK, Course
 from tuimon.signatures.excursion import SHARE, Excursion
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import FAR, NEAR
@@ -48,6 +48,8 @@ class Excursions(Detector):
     def __init__(self) -> None:
         self._open: Excursion | None = None
         self._left: tuple[int, float, float] | None = None
+        self._left_level: Level | None = None
+        self._left_at = 0
         self._gn: float | None = None
         self._lr: float | None = None
         self._run = 0
@@ -63,7 +65,7 @@ class Excursions(Detector):
     def update(self, stretch: Stretch) -> None:
         """Exits at once where the loss stays within 3 sigma."""
         loss, level = stretch.loss, stretch.course.level
-        if self._open is None and (not loss.values or level is None or loss.high <= level.middle + NEAR * level.sigma):
+        if self._open is None and (not loss.values or level is None or self._is_calm(loss.high, level)):
             self._pass_over(stretch)
             return
         if self._first_step is None:
@@ -85,6 +87,11 @@ class Excursions(Detector):
                 self._watch(step, loss_here, level, stretch.course, recent)
             self._previous = loss_here
 
+    def _is_calm(self, high: float, level: Level) -> bool:
+        """Whether no loss of a stretch is above 3 sigma of its level, nor of the level that one before was leaving."""
+        levels = (level,) if self._left is None else (level, self._left_level)
+        return all(high <= each.middle + NEAR * each.sigma for each in levels if each is not None)
+
     def _pass_over(self, stretch: Stretch) -> None:
         """Keeps the last values of a calm stretch."""
         if stretch.loss.values:
@@ -96,12 +103,15 @@ class Excursions(Detector):
             self._lr = stretch.lr.values[-1]
 
     def _watch(self, step: int, value: float, level: Level, course: Course, recent: bool) -> None:
+        if self._left is not None and self._seen - self._left_at < BLOCK:
+            # The level it is leaving, not one renewed since, which may hold its own first points.
+            level = self._left_level or level
         z = level.z(value)
         if z <= NEAR:
             self._run, self._left = 0, None
             return
         if self._left is None:
-            self._left = (step, self._previous, value)
+            self._left, self._left_level, self._left_at = (step, self._previous, value), level, self._seen
         self._run = self._run + 1 if z > FAR else 0
         if z > HIGH and value - level.middle > SHARE * course.progress:
             self._highs.append((self._seen, step, value, self._previous))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tuimon.signatures.finding import RANK, Finding
 
@@ -15,7 +16,7 @@ def reduced(findings: Sequence[Finding], outranks: Mapping[str, tuple[str, ...]]
     was over before a divergence began is another event and stays.
     """
     kept = [
-        finding
+        _from_its_beginning(finding, findings)
         for finding in findings
         if not any(
             finding.signature in outranks.get(other.signature, ())
@@ -25,6 +26,23 @@ def reduced(findings: Sequence[Finding], outranks: Mapping[str, tuple[str, ...]]
         )
     ]
     return tuple(sorted(kept, key=lambda finding: (finding.onset_step, finding.detected_step, finding.signature)))
+
+
+def _from_its_beginning(finding: Finding, findings: Sequence[Finding]) -> Finding:
+    """A NaN that ends a divergence began where the divergence did, however long ago that was."""
+    if finding.signature != "nan-after-growth":
+        return finding
+    earlier = [
+        other
+        for other in findings
+        if other.family == "divergence" and other.severity == "failure" and other.onset_step < finding.onset_step
+        if other.ended_step is None
+    ]
+    if not earlier:
+        return finding
+    first = min(earlier, key=lambda other: other.onset_step)
+    told = f"{finding.evidence}; {first.signature} since {first.onset_step}"
+    return replace(finding, onset_step=first.onset_step, evidence=told)
 
 
 def _overlap(one: Finding, other: Finding) -> bool:
