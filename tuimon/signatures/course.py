@@ -32,8 +32,9 @@ EXCLUDED = 16
 KIND_EVERY = 4
 """Renewals between two looks at whether the log holds a running mean, which does not change within a run."""
 
-SMOOTHED = 0.5
-"""Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives -0.5."""
+SMOOTHED = -0.25
+"""Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives -0.5 +- 0.1,
+an exponential mean with weight a on the newest -a / 2, and a curve without noise 1."""
 
 SCALERS = ("loss_scale", "loss scale", "grad_scale", "skipped")
 """Metrics that show a loss scaler at work."""
@@ -181,10 +182,13 @@ class Course:
             self.origin = sorted(self._start)[len(self._start) // 2]
         values = _calm(self.losses, self.loss_steps, self._excluded)
         if len(values) >= ARMED:
-            if self.level is None or self.records % (KIND_EVERY * BLOCK) == 0:
+            young = self._seen <= 2 * WINDOW
+            if young or self.records % (KIND_EVERY * BLOCK) == 0:
                 declared = self.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
-                here = autocorrelation(list(map(sub, values[1:], values)))
-                self._kind = here if self._kind is None else 0.5 * (self._kind + here)
+                # A young run may still be falling steeply: there the newest points say what the noise is like.
+                near = values[-ARMED:] if young else values
+                here = autocorrelation(list(map(sub, near[1:], near)))
+                self._kind = here if self._kind is None or young else 0.5 * (self._kind + here)
                 self.smooth = declared or self._kind > SMOOTHED
             self.level = level_of(values)
             self._signs = self._signs + 1 if min(values) < 0.0 < max(values) else 0

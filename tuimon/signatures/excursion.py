@@ -33,6 +33,9 @@ ORDINARY_FOLD = 10.0
 """Gradient norms within this factor of their level are ordinary: errors ten times larger, as a new mix of data makes
 them, raise the gradient of a squared error that much; damaged weights raise it further."""
 
+AT_ONCE = 0.5
+"""Share of its height that a running mean does not lose in one record."""
+
 HALF = 0.5
 """Share of the progress that a step up must cost to count as a failure: less is a change of data to look at."""
 
@@ -47,7 +50,8 @@ class Excursion:
         origin, progress: where the run started, and how far it had come.
         lr_before, lr: learning rates before and at the onset, None where not logged.
         scheduled: a learning rate known from earlier in the run has just come back (a restart).
-        smooth: the log holds a running mean.
+        smooth: the log holds a running mean, or looks like it; `fell`: it lost half of its height in one record, which
+            no running mean does.
     """
 
     onset: int
@@ -73,6 +77,7 @@ class Excursion:
     kind: str = ""
     detected: int = 0
     second: int = 0
+    fell: bool = False
 
     @property
     def rise(self) -> float:
@@ -88,6 +93,8 @@ class Excursion:
     def take(self, step: int, loss: float) -> bool:
         """Takes in a loss; True when it is back at its level."""
         self.length += 1
+        before = self.recent[-1] if self.recent else loss
+        self.fell = self.fell or before - loss > AT_ONCE * (before - self.level.middle) > 0.0
         self.recent.append(loss)
         if len(self.start) < 5:
             self.start.append(loss)
@@ -165,6 +172,6 @@ class Excursion:
         )
 
     def _spike(self, why: str, ended: int | None) -> Finding | None:
-        if self.scheduled or self.smooth:
+        if self.scheduled or (self.smooth and not self.fell):
             return None
         return Finding("loss-spike", "spike", "warning", self.onset, self.second, ended is None, why, ended)

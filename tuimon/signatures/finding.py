@@ -10,6 +10,12 @@ Family = Literal["nan", "divergence", "plateau", "overfit", "spike", "oscillatio
 RANK: dict[Severity, int] = {"failure": 2, "warning": 1, "note": 0}
 
 
+def place(module: str, *more: str) -> str:
+    """A place in a network in words: "module blocks.3, softmax". A bare path may be a mere digit: "0"."""
+    named = f"module {module}" if module and not module.startswith("(") else module
+    return ", ".join(part for part in (named, *more) if part)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A signature seen in a run.
@@ -38,6 +44,11 @@ class Finding:
     module: str = ""
     op: str = ""
     missing: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where in the network, in words; empty when the training process did not say."""
+        return place(self.module, self.op)
 
     @property
     def row(self) -> str:

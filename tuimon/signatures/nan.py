@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
-from tuimon.signatures.finding import Finding, Severity
+from tuimon.signatures.finding import Finding, Severity, place
 from tuimon.signatures.growth import Growth, growth_before, short
 from tuimon.signatures.stretch import Detector, Stretch
 
@@ -210,7 +210,7 @@ class NonFinite(Detector):
         module, op = "", ""
         if self._origin is not None:
             module, op = (str(self._origin.fields.get(key, "")) for key in ("module", "op"))
-            why += f"; first non-finite tensor in {module or 'an unnamed module'}"
+            why += f"; first non-finite tensor in {place(module) or 'an unnamed module'}"
         first = broken.first.step
         detected = next((step for step in (broken.settled, broken.loss_step, broken.second) if step is not None), first)
         if broken.first.loss_bad:

@@ -58,10 +58,15 @@ class Pace:
         ]
         return median(rates) if len(rates) >= 3 else None
 
-    def stall(self, now: float | None, step: int | None) -> list[Finding]:
-        """The finding that no record has come for far longer than this run's own gap, at Unix time `now`."""
+    def stall(self, now: float | None, step: int | None, total: object = None) -> list[Finding]:
+        """The finding that no record has come for far longer than this run's own gap, at Unix time `now`.
+
+        A run that was declared to have `total` steps and has reached its last one (counted from 0 or 1) is done.
+        """
         gap = self.gap
         if now is None or step is None or gap is None or self.last_time is None:
+            return []
+        if isinstance(total, (int, float)) and 0 < total - 1 <= step:
             return []
         silent = now - self.last_time
         if silent <= max(PATIENCE * gap, SHOWN_AFTER):
