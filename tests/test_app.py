@@ -13,6 +13,7 @@ from textual.binding import Binding
 from tuimon.app.explain import ExplainScreen
 from tuimon.app.help import HelpScreen
 from tuimon.app.monitor_app import FilterLine, MonitorApp
+from tuimon.app.runs import RunsScreen
 from tuimon.follow import Status
 from tuimon.panels.keys import KEYS
 from tuimon.panels.metric import MetricPanel
@@ -283,6 +284,21 @@ async def rewinds(shown: Screen) -> None:
     await shown.bring([(step, NOW + step, {"loss": 0.4}) for step in range(451, 520)])
     await shown.press("r")
     assert shown.desk.view.cursor == 451
+
+
+@checks("c")
+async def another_loss(shown: Screen) -> None:
+    await shown.press("c")
+    assert "no other loss in this log" in shown.header
+
+
+@checks("o")
+async def lists_the_runs(shown: Screen) -> None:
+    await shown.press("o")
+    assert isinstance(shown.app.screen, RunsScreen)
+    await shown.press("q")
+    assert not isinstance(shown.app.screen, RunsScreen)
+    assert not shown.app._exit
 
 
 @checks("/")

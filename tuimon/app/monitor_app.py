@@ -9,17 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import var
 from textual.widgets import Input
 
 from tuimon.app.explain import ExplainScreen
+from tuimon.app.following import FollowingApp, Place
 from tuimon.app.help import HelpScreen
 from tuimon.app.messages import Arrived, StatusChanged
 from tuimon.app.terminal import only_clicks, takes_output
 from tuimon.app.themes import DARK, THEMES, variables
-from tuimon.follow import Follower, Status
+from tuimon.follow import Status
 from tuimon.monitor import Monitor, Snapshot
 from tuimon.panels import moves, rows, words
 from tuimon.panels.desk import Desk
@@ -34,11 +35,9 @@ from tuimon.panels.records import RecordsView
 from tuimon.panels.scene import Scene
 from tuimon.panels.table import SymptomTable
 from tuimon.panels.timeline import Timeline
+from tuimon.panels.view import View
 from tuimon.plain import plain_text
-from tuimon.record import Batch
 from tuimon.store import Store
-
-Post = Callable[[Batch | Status], object]
 
 GLANCE = 2.0
 """Seconds between looks at the clock, for a stall and the age of the last record; cheap, and sends nothing itself."""
@@ -74,13 +73,13 @@ class FilterLine(Input):
     """Where the word to look for is typed."""
 
 
-class MonitorApp(App[None]):
+class MonitorApp(FollowingApp):
     """The screen of `tuimon watch`.
 
     Args:
         options: how to look.
-        follow: makes the follower, given what it shall post to; None when batches are posted by somebody else (a test).
-        describe: what the input was taken for, in one line; asked again while it may change.
+        place: what to follow; None when batches are posted by somebody else (a test).
+        describe: what an input that somebody else reads was taken for, in one line.
         clock: Unix time in seconds.
         samples: points from all over the run, drawn while its history is read.
     """
@@ -104,13 +103,13 @@ class MonitorApp(App[None]):
     def __init__(
         self,
         options: Options,
-        follow: Callable[[Post], Follower] | None = None,
+        place: Place | None = None,
         *,
         describe: Callable[[], str] = str,
         clock: Callable[[], float] = time.time,
         samples: Store | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(place)
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = THEMES[options.theme].name
@@ -127,7 +126,6 @@ class MonitorApp(App[None]):
         self._taken_for = ""
         self._frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
-        self._follower = follow(self._post) if follow else None
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(DARK)
@@ -149,16 +147,33 @@ class MonitorApp(App[None]):
         self.show()
         if not gc.isenabled():
             self.call_after_refresh(_loaded)
-        if self._follower is not None:
-            self._follower.start()
+        self.start_following()
 
     def on_unmount(self) -> None:
-        if self._follower is not None:
-            self._follower.stop()
+        self.stop_following()
 
-    def _post(self, brought: Batch | Status) -> None:
-        """Called in the follower's thread."""
-        self.post_message(Arrived(brought) if isinstance(brought, Batch) else StatusChanged(brought))
+    def begin(self, name: str, *, other: bool) -> None:
+        self.monitor = Monitor()
+        self._newest, self._held, self._samples = self.monitor.snapshot, None, None
+        self._age = self._taken_for = ""
+        if other:
+            self.options = replace(self.options, name=name)
+            view = self.desk.view
+            self.desk = Desk(View(log=view.log, smooth=view.smooth, overlay=view.overlay, share=view.share))
+        elif self.desk.paused:
+            self.desk = replace(self.desk, held=None)
+        # Panels tell one metric from the next by its column: without any in between, an equal one would stay.
+        self.show()
+
+    def known(self) -> Snapshot:
+        return self._newest
+
+    def now(self) -> float:
+        return self._clock()
+
+    @property
+    def is_ascii(self) -> bool:
+        return self.options.ascii
 
     def take_over(self, monitor: Monitor, status: Status) -> None:
         """Shows a run that somebody else has read."""
@@ -168,9 +183,9 @@ class MonitorApp(App[None]):
     # What comes in.
 
     def on_arrived(self, message: Arrived) -> None:
+        if not self.acknowledge(message):
+            return
         self._newest = self.monitor.feed(message.batch)
-        if self._follower is not None:
-            self._follower.acknowledge()
         self._age = ""
         if not self._taken_for:
             self._tell_format()
@@ -178,9 +193,12 @@ class MonitorApp(App[None]):
 
     def _tell_format(self) -> None:
         # Without the count of records, which grows, and the roles, which the panels show.
-        self._taken_for = plain_text(self._describe().partition(";")[0].partition(",")[0], 40)
+        described = self.taken.described or self._describe()
+        self._taken_for = plain_text(described.partition(";")[0].partition(",")[0], 40)
 
     def on_status_changed(self, message: StatusChanged) -> None:
+        if message.generation != self.generation:
+            return
         self.status = message.status
         if message.status.state not in ("reading", "waiting"):
             self._samples = None
@@ -234,6 +252,8 @@ class MonitorApp(App[None]):
             status=self.status,
             name=self.options.name,
             format=self._taken_for,
+            choice=self.choice,
+            hint=self.hint,
             age=self._age,
             behind=behind,
             ascii=self.options.ascii,

@@ -6,7 +6,8 @@ import argparse
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tuimon.commands.diagnose import add_source_arguments, complaint, source_arguments
 from tuimon.commands.early import early
@@ -14,6 +15,8 @@ from tuimon.plain import plain_text
 
 if TYPE_CHECKING:
     from tuimon.app.monitor_app import Options
+    from tuimon.sources.base import Source
+    from tuimon.sources.runs import Run
 
 EXIT_DONE, EXIT_UNREADABLE = 0, 2
 
@@ -70,23 +73,40 @@ def _follow(args: argparse.Namespace) -> int:
     # Nothing is let go while the program loads: looking for garbage costs a tenth of the time to the first picture.
     gc.disable()
     with early(args.file, _name(args), plain=args.ascii, **source_arguments(args)) as first:
-        from tuimon.sources import open_source
-
-        source = open_source(args.file, stdin=stdin, **source_arguments(args))
+        opened = _open(args, stdin)
+        from tuimon.app.following import Place
         from tuimon.app.monitor_app import MonitorApp
-        from tuimon.follow import Follower
         from tuimon.panels.wire import trim_updates
 
         trim_updates()
-        app = MonitorApp(
-            _options(args),
-            lambda post: Follower(source, post, path=args.file),
-            describe=source.describe,
-            samples=first.store,
-        )
+        app = MonitorApp(_options(args), Place(args.file, **opened), samples=first.store)
         first.handed_over = True
         app.run(mouse=not args.no_mouse)
     return app.return_code or EXIT_DONE
+
+
+def _open(args: argparse.Namespace, stdin: int) -> dict[str, Any]:
+    """What is watched first, and how to open another run of the same folder, as fields of the app's Place.
+
+    Raises:
+        SourceError, OSError: as `open_source`.
+    """
+    from tuimon.sources.opening import open_run, open_source
+
+    chosen = source_arguments(args)
+
+    def open_any(run: Run | None, roles: Mapping[str, str]) -> Source:
+        if run is not None:
+            return open_run(run, roles=roles, step=args.step)
+        return open_source(args.file, stdin=stdin, **{**chosen, "roles": roles})
+
+    run = None
+    if os.path.isdir(args.file):
+        from tuimon.sources.runs import is_bare, newest_run
+
+        run = None if is_bare(args.file) else newest_run(args.file, args.format)
+    roles = chosen["roles"]
+    return {"open": open_any, "roles": roles, "source": open_any(run, roles), "run": run}
 
 
 def _print_once(args: argparse.Namespace) -> int:
@@ -96,7 +116,8 @@ def _print_once(args: argparse.Namespace) -> int:
     from tuimon.commands.diagnose import read_whole
 
     monitor, source = read_whole(args.file, **source_arguments(args))
-    sys.stdout.write(asyncio.run(picture(_options(args), monitor, source.describe(), color=sys.stdout.isatty())))
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    sys.stdout.write(asyncio.run(picture(_options(args), monitor, source.describe(), color=color)))
     return EXIT_DONE
 
 

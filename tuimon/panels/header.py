@@ -51,7 +51,9 @@ def _parts(scene: Scene) -> list[tuple[int, Span]]:
         (5, Span(words.pace(scene.snapshot.pace), "dim")),
         (3, Span(f"last record {scene.age} ago" if scene.age else "", "warning")),
         (3, _state(scene)),
+        (2, Span(scene.hint, "warning")),
         (6, Span(_bad(scene), "warning")),
+        (5, Span(scene.choice, "dim")),
         (7, Span(scene.format, "dim")),
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tuimon.plain import plain_text
 from tuimon.record import ROLES, Batch
@@ -12,6 +13,9 @@ from tuimon.sources.base import CHUNK, Source, SourceError
 from tuimon.sources.pipe import Pipe
 from tuimon.sources.sniff import HEAD, Format, Head, by_key, is_json, make, read_head, sniff
 from tuimon.sources.tail import Tail
+
+if TYPE_CHECKING:
+    from tuimon.sources.runs import Run
 
 
 def open_source(
@@ -62,6 +66,15 @@ def open_source(
     if not _tells(head):
         return Waiting(Tail(name), entry, roles, step)
     return make(entry or sniff(head), Tail(name), head, roles, step)
+
+
+def open_run(run: Run, *, roles: Mapping[str, str] | None = None, step: str | None = None) -> Source:
+    """The source for a run that was found in a folder; arguments and errors as those of `open_source`."""
+    entry = by_key(run.format)
+    if entry.takes == "path":
+        # A folder that is one run may hold others deeper down.
+        return make(entry, Tail(run.path), Head(run.path, b""), roles, step)
+    return open_source(run.path, format=run.format, roles=roles, step=step)
 
 
 def _tells(head: Head) -> bool:

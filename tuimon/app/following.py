@@ -1,0 +1,271 @@
+"""An app that follows one input at a time, and can turn to another one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from textual.app import App
+from textual.timer import Timer
+
+from tuimon.app.messages import Arrived, StatusChanged, Surveyed, Taken, taken
+from tuimon.app.runs import RunsScreen
+from tuimon.follow import Follower, Status
+from tuimon.monitor import Snapshot
+from tuimon.panels.runs import Shelf
+from tuimon.plain import plain_text
+from tuimon.record import Batch, Mark
+from tuimon.sources.base import Source
+from tuimon.sources.later import Later
+from tuimon.sources.runs import Run
+from tuimon.survey import Listing, Survey, continues
+
+SAID = 6.0
+"""Seconds for which an answer to a key stands in the header."""
+
+Open = Callable[[Run | None, Mapping[str, str]], Source]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What was named on the command line.
+
+    Attributes:
+        path: a file, a folder, or "-".
+        open: opens a run of the folder, or for None what the command line named, with these roles.
+        roles: role -> name, as the command line says.
+        source: what was opened there; None to open it when it is read first.
+        run: the run of a folder that this is, None for anything else.
+    """
+
+    path: str
+    open: Open
+    roles: Mapping[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    run: Run | None = None
+
+    @property
+    def start(self) -> str:
+        """Path of what is read first."""
+        return self.run.path if self.run is not None else self.path
+
+
+class FollowingApp(App[None]):
+    """See the module. A subclass shows what arrives.
+
+    Args:
+        place: what to follow; None when batches are posted by somebody else (a test).
+    """
+
+    def __init__(self, place: Place | None) -> None:
+        # All themes leave colours to the terminal; said here, NO_COLOR takes them away and does not replace them.
+        super().__init__(ansi_color=True)
+        self.generation = 0
+        self.taken = Taken(path=place.start if place else "")
+        self.listing = Listing()
+        self.said = ""
+        self._place = place
+        self._roles = dict(place.roles) if place else {}
+        self._follower: Follower | None = None
+        self._survey: Survey | None = None
+        self._offered: frozenset[str] | None = None
+        self._silence: Timer | None = None
+
+    # What a subclass does.
+
+    def begin(self, name: str, *, other: bool) -> None:
+        """What arrives from now on is the beginning of a run.
+
+        Args:
+            name: of it, as a person may see it.
+            other: it is another run, and not the same one with other roles.
+        """
+        raise NotImplementedError
+
+    def known(self) -> Snapshot:
+        """The newest Snapshot."""
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """Unix time in seconds."""
+        raise NotImplementedError
+
+    def request_frame(self) -> None:
+        """Something that is shown has changed."""
+        raise NotImplementedError
+
+    # The one input.
+
+    def start_following(self) -> None:
+        """Begins with what the command line named."""
+        place = self._place
+        if place is None:
+            return
+        self._follow(place.source or self._later(place.start), place.start)
+        if place.path != "-":
+            self._survey = Survey(place.path, lambda listing: self.post_message(Surveyed(listing)), self._open_other)
+            self._survey.shown = place.start
+            self._survey.start()
+
+    def stop_following(self) -> None:
+        """Ends the threads."""
+        if self._survey is not None:
+            self._survey.stop()
+        if self._follower is not None:
+            self._follower.stop()
+
+    def acknowledge(self, message: Arrived) -> bool:
+        """Takes note of what arrived; False if it belongs to an earlier input and is not wanted."""
+        if message.generation != self.generation:
+            return False
+        if self._follower is not None:
+            self._follower.acknowledge()
+        if message.taken is not None:
+            self.taken = message.taken
+            if self._survey is not None:
+                self._survey.shown = message.taken.path
+        return True
+
+    def _open_other(self, run: Run) -> Source:
+        """Opens a run of the folder: the roles of the command line are for it too."""
+        assert self._place is not None
+        return self._place.open(run, self._place.roles)
+
+    def _later(self, path: str) -> Source:
+        place = self._place
+        assert place is not None
+        run = place.run if place.run is not None and place.run.path == path else self.listing.run(path)
+        return Later(path, partial(place.open, run, dict(self._roles)))
+
+    def _follow(self, source: Source, path: str, before: Batch | None = None) -> None:
+        """Reads `source` from now on, after posting `before`."""
+        self.generation += 1
+        if self._follower is not None:
+            # Its thread lets go of the file by itself; the screen does not wait for a read that takes long.
+            self._follower.stop(0.0)
+        post = partial(self._post, source, path, self.generation, set())
+        self._follower = Follower(source, post, path=path)
+        if before is not None:
+            self.post_message(Arrived(before, self.generation))
+        self._follower.start()
+
+    def _post(self, source: Source, path: str, generation: int, seen: set[str], brought: Batch | Status) -> None:
+        """Called in the follower's thread."""
+        if isinstance(brought, Status):
+            self.post_message(StatusChanged(brought, generation))
+            return
+        if any(mark.kind == "restart" for mark in brought.marks):
+            seen.clear()
+        fresh = not seen or not seen.issuperset(brought.columns)
+        seen.update(brought.columns)
+        self.post_message(Arrived(brought, generation, taken(source, path) if fresh else None))
+
+    # Another input.
+
+    def turn_to(self, path: str) -> None:
+        """Watches another run of the folder, from its start."""
+        self._roles = dict(self._place.roles) if self._place else {}
+        self.taken = Taken(path=path)
+        if self._survey is not None:
+            self._survey.shown = path
+        self._follow(self._later(path), path)
+        self.begin(plain_text(self.listing.name(path), 60), other=True)
+
+    def action_candidate(self) -> None:
+        """Takes the next metric that could be the loss."""
+        losses, loss, path = self.taken.losses, self.taken.loss, self.taken.path
+        if len(losses) < 2:
+            self.say("no other loss in this log")
+        elif self._place is None or not (os.path.isfile(path) or os.path.isdir(path)):
+            self.say("a pipe cannot be read again: start with --map loss=NAME")
+        else:
+            chosen = losses[(losses.index(loss) + 1) % len(losses)]
+            self._roles["loss"] = chosen
+            self.taken = Taken(self.taken.described, path, chosen, losses)
+            self._follow(self._later(path), path)
+            self.begin("", other=False)
+
+    def say(self, text: str) -> None:
+        """Answers a key for a few seconds."""
+        self.said = text
+        if self._silence is not None:
+            self._silence.stop()
+        self._silence = self.set_timer(SAID, self._fall_silent)
+        self.request_frame()
+
+    def _fall_silent(self) -> None:
+        self.said = ""
+        self.request_frame()
+
+    # The other runs.
+
+    def action_runs(self) -> None:
+        """Opens the list of runs."""
+        self._offered = None
+        if self._survey is not None:
+            self._survey.look(deep=True)
+        self.push_screen(RunsScreen(self._shelf(), self.is_ascii), self._chosen)
+
+    @property
+    def is_ascii(self) -> bool:
+        """No character beyond ASCII in pictures."""
+        return False
+
+    def _chosen(self, path: str | None) -> None:
+        self._offered = frozenset(run.path for run in self.listing.runs)
+        if self._survey is not None:
+            self._survey.look(deep=False)
+        if path:
+            self.turn_to(path)
+        self.request_frame()
+
+    def _shelf(self) -> Shelf:
+        return Shelf(
+            self.listing, self.taken.path, self.known(), self.taken.described, self.now(), bool(self.listing.folder)
+        )
+
+    def on_surveyed(self, message: Surveyed) -> None:
+        self.listing = message.listing
+        if self._offered is None:
+            self._offered = frozenset(run.path for run in self.listing.runs)
+        if isinstance(self.screen, RunsScreen):
+            self.screen.put(self._shelf())
+        else:
+            self._follow_a_restart()
+        self.request_frame()
+
+    @property
+    def hint(self) -> str:
+        """What the header says of runs and of the loss, beside the run itself."""
+        if self.said:
+            return self.said
+        runs = self.listing.runs
+        appeared = bool(runs) and runs[0].path != self.taken.path and runs[0].path not in (self._offered or ())
+        return "newer run: press o" if appeared and not isinstance(self.screen, RunsScreen) else ""
+
+    @property
+    def choice(self) -> str:
+        """Which metric plays the loss, where that is worth a word."""
+        loss, others = self.taken.loss, len(self.taken.losses) - 1
+        if loss in ("", "loss") and others < 1:
+            return ""
+        more = f", {others} other{'s' * (others > 1)} (c)" if others > 0 else ""
+        return f"loss <- {plain_text(loss, 30)}{more}"
+
+    def _follow_a_restart(self) -> None:
+        """Goes on with the file that a restarted training writes, keeping the curve."""
+        runs = {run.path: run for run in self.listing.runs}
+        shown = runs.get(self.taken.path)
+        newest = self.listing.runs[0] if runs else None
+        if shown is None or newest is None or newest is shown or newest.path in (self._offered or ()):
+            return
+        standing = self.listing.standings.get(newest.path)
+        if standing is None or not continues(self.known(), newest, standing, shown):
+            return
+        self.taken = Taken(path=newest.path)
+        if self._survey is not None:
+            self._survey.shown = newest.path
+        self._follow(self._later(newest.path), newest.path, Batch(marks=(Mark(0, "restart", {}),)))
+        self.say(f"restarted: going on with {plain_text(self.listing.name(newest.path), 40)}")

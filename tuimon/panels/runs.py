@@ -1,0 +1,136 @@
+"""The runs of a folder as a list to choose from. Pure: a shelf in, lines out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tuimon.monitor import Snapshot
+from tuimon.panels import words
+from tuimon.panels.ink import Line, Span, fit, wrap
+from tuimon.panels.marks import marks
+from tuimon.panels.verdict import WORDS
+from tuimon.plain import plain_text
+from tuimon.sources.runs import Run
+from tuimon.survey import Listing, Standing
+
+KEYS = "j k choose  Enter watch it  q back"
+
+PENDING = "..."
+"""Stands where something is not known yet."""
+
+FORMAT, STEP, VERDICT, AGE = 18, 13, 11, 8
+"""Cells of the columns; names take what is left."""
+
+NARROW = 66
+"""Cells under which the format is left out: a name cut to twelve characters tells runs apart no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What the list shows.
+
+    Attributes:
+        listing: the runs.
+        shown: path of the run that is on the screen.
+        snapshot: of that run.
+        described: what its input was taken for, in one line.
+        now: Unix time in seconds.
+        looked: a look at the folder has come back.
+    """
+
+    listing: Listing = field(default_factory=Listing)
+    shown: str = ""
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    described: str = ""
+    now: float = 0.0
+    looked: bool = False
+
+    @property
+    def paths(self) -> list[str]:
+        """What can be chosen, from top to bottom."""
+        return [run.path for run in self.listing.runs]
+
+
+def runs_lines(shelf: Shelf, chosen: str, width: int, height: int, ascii_only: bool) -> list[Line]:
+    """The list in `height` lines of at most `width` cells: title, the runs around `chosen`, what is shown now."""
+    foot = _foot(shelf, width, height)
+    room = max(height - 3 - len(foot), 1)
+    rows = [_row(shelf, run, run.path == chosen, width, ascii_only) for run in shelf.listing.runs]
+    top = window_top(shelf, chosen, height, width)
+    body = rows[top : top + room]
+    if not rows:
+        body = [(Span(" no run was found here" if shelf.looked else f" looking {PENDING}", "dim"),)]
+    below = len(rows) - top - room
+    more: Line = (Span(f" {below} more below" if below > 0 else "", "dim"),)
+    return [_title(shelf, width), (), *body, *[()] * (room - len(body)), more, *foot][:height]
+
+
+def window_top(shelf: Shelf, chosen: str, height: int, width: int) -> int:
+    """Place of the first run on the screen."""
+    room = max(height - 3 - len(_foot(shelf, width, height)), 1)
+    paths = shelf.paths
+    place = paths.index(chosen) if chosen in paths else 0
+    return max(0, min(place - room // 2, len(paths) - room))
+
+
+FIRST_ROW = 2
+"""Line of the first run on the screen."""
+
+
+def _title(shelf: Shelf, width: int) -> Line:
+    count = len(shelf.listing.runs)
+    folder = plain_text(shelf.listing.folder, max(width - 40, 10))
+    told = f"{count} run{'s' * (count != 1)}, newest first" if count else ""
+    return (Span(" runs", "strong"), Span(f"  {folder}  "), Span(told, "dim"))
+
+
+def _foot(shelf: Shelf, width: int, height: int) -> list[Line]:
+    described = wrap(plain_text(shelf.described, 400), max(width - 2, 10)) if shelf.described else []
+    # The list itself is what somebody opened this for.
+    described = described[: max(height - 8, 0)]
+    return [*((Span(f" {line}", "dim"),) for line in described), (Span(f" {KEYS}", "key"),)]
+
+
+def _row(shelf: Shelf, run: Run, chosen: bool, width: int, ascii_only: bool) -> Line:
+    alphabet = marks(ascii_only)
+    here = run.path == shelf.shown
+    standing = _standing(shelf) if here else shelf.listing.standings.get(run.path)
+    mark, word, ink = _verdict(standing, ascii_only)
+    step = PENDING if standing is None else "" if standing.last_step is None else words.steps(standing.last_step)
+    wide = width >= NARROW
+    room = max(width - 4 - STEP - VERDICT - AGE - 5 - (FORMAT + 2 if wide else 0), 8)
+    name = plain_text(shelf.listing.name(run.path), 200)
+    cells = [
+        Span(alphabet.chosen if chosen else " ", "chosen"),
+        Span(f"{mark} ", ink),
+        *fit((Span(_tail(name, room, ascii_only), "chosen" if chosen else "strong" if here else "plain"),), room),
+        Span("  "),
+        *(fit((Span(run.title, "dim"),), FORMAT + 2) if wide else ()),
+        Span(f"{f'step {step}' if step and step != PENDING else step:<{STEP}}  "),
+        Span(f"{word:<{VERDICT}}", ink),
+        Span(f"{'shown' if here else words.span(max(shelf.now - run.changed, 0)):>{AGE}}", "dim"),
+    ]
+    return tuple(cells)
+
+
+def _standing(shelf: Shelf) -> Standing:
+    known = shelf.snapshot
+    return Standing(known.verdict, known.first_step, known.last_step, known.run)
+
+
+def _verdict(standing: Standing | None, ascii_only: bool) -> tuple[str, str, str]:
+    """Mark, word and ink."""
+    if standing is None:
+        return " ", PENDING, "dim"
+    if standing.verdict is None:
+        return " ", plain_text(standing.remark, VERDICT), "dim"
+    word, ink = WORDS[standing.verdict]
+    return getattr(marks(ascii_only), ink), word, ink
+
+
+def _tail(name: str, room: int, ascii_only: bool) -> str:
+    """The end of a path: runs of one folder differ there."""
+    if len(name) <= room:
+        return name
+    dots = "..." if ascii_only else "\N{HORIZONTAL ELLIPSIS}"
+    return dots + name[-(room - len(dots)) :]
