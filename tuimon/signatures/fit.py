@@ -23,21 +23,21 @@ GAINED = 0.01
 RECENT = 64
 """Evaluations whose changes give the noise."""
 
-NOISE = 2.0
+NOISE = 3.0
 """Median changes between evaluations by which it must rise: one is about the noise of an evaluation."""
 
-NOISE_ALONE = 4.0
-"""The same where no trend supports it: the minimum of many evaluations lies two below their level already."""
+NOISE_ALONE = 5.0
+"""The same where no trend supports it: the minimum of 160 evaluations lies 2.6 below their level already."""
 
-TREND = 2.6
-"""Mann-Kendall score of the evaluations since the minimum that makes a trend, p < .005."""
+TREND = 3.3
+"""Mann-Kendall score of the evaluations since the minimum that makes a trend, p < .0005: every evaluation is a test."""
 
 
 class Overfitting(Detector):
     """The validation loss rises from its minimum while the training loss goes on falling.
 
-    Three evaluations in a row above the minimum by more than 5 % and more than twice the median change
-    between evaluations (four times, without a trend since then), with a training loss lower than at the minimum. Dated
+    Three evaluations in a row above the minimum by more than 5 % and three times the median change between
+    evaluations (five times, without a trend since then), with a training loss lower than at the minimum. Dated
     at the minimum, where the best checkpoint is. Errs on validation sets of a few samples, whose noise is not
     independent from one evaluation to the next.
     """

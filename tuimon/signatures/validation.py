@@ -151,10 +151,10 @@ class ValidationStands(Detector):
         return (Finding("memorising-noise", "plateau", "warning", step, self._detected, True, why),)
 
 
-VAL_WINDOW = 32
+VAL_WINDOW = 16
 """Evaluations in the baseline of the validation loss."""
 
-VAL_ARMED = 16
+VAL_ARMED = 12
 """Evaluations before one may be called far off."""
 
 VAL_FAR = 10.0
@@ -170,7 +170,7 @@ KEPT = 8
 class ValidationSpike(Detector):
     """One evaluation far off, and the next ones back: the weights of that moment were.
 
-    Above ten sigma of the last 32 evaluations, and half of the gain lost. Errs on evaluations of a few random samples.
+    Above ten sigma of the last 16 evaluations, and half of the gain lost. Errs on evaluations of a few random samples.
     """
 
     def __init__(self) -> None:

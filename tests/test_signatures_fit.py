@@ -1,0 +1,129 @@
+"""Fit, data and the notes: what validation and the log itself say."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from tests.streams import Metrics, after, found, header, loud, run, watched
+from tuimon.monitor import Monitor
+from tuimon.record import Batch
+
+
+def overfits(step: int) -> Metrics:
+    rng = random.Random(step)
+    metrics: Metrics = {"loss": 0.02 + 2.3 * math.exp(-step / 200) + rng.gauss(0, 0.01)}
+    if step % 25 == 0:
+        metrics["val_loss"] = 1.0 + 1.3 * math.exp(-step / 100) + 0.0008 * max(0, step - 300) + rng.gauss(0, 0.005)
+    return metrics
+
+
+def test_overfitting_is_dated_at_the_minimum_of_validation() -> None:
+    finding = found(watched(run(1200, overfits)), "overfitting")
+    assert abs(finding.onset_step - 325) <= 75
+    assert finding.severity == "warning"
+    assert finding.detected_step > finding.onset_step
+
+
+def test_a_validation_that_only_stands_is_no_overfitting() -> None:
+    rng = random.Random(1)
+    flat = lambda step: {"val_loss": 0.6 + rng.gauss(0, 0.02)} if step % 25 == 0 else {}  # noqa: E731
+    assert loud(watched(run(4000, flat))) == []
+
+
+def test_the_noise_of_a_small_validation_set_is_no_overfitting() -> None:
+    rng = random.Random(2)
+    noisy = lambda step: {"val_loss": 0.5 + 1.5 * math.exp(-step / 150) + rng.gauss(0, 0.08)} if step % 25 == 0 else {}  # noqa: E731
+    assert loud(watched(run(4000, noisy))) == []
+
+
+def test_validation_above_ln_c_from_the_start_is_memorised_noise() -> None:
+    change = lambda step: {"val_loss": 2.31 + 0.004 * step if step % 25 == 0 else None, "loss": 2.3 * math.exp(-step / 120)}  # noqa: E731
+    snapshot = watched(run(600, change), header(num_classes=10))
+    assert found(snapshot, "memorising-noise").onset_step == 0
+    assert loud(snapshot) == ["memorising-noise"]
+
+
+def test_without_classes_a_validation_that_never_gains_is_a_warning() -> None:
+    change = lambda step: {"val_loss": 50.0 + math.sin(step) if step % 25 == 0 else None, "loss": 25 + 20 * math.exp(-step / 90)}  # noqa: E731
+    assert found(watched(run(600, change)), "memorising-noise").severity == "warning"
+
+
+def test_one_evaluation_far_off_is_a_spike_of_validation() -> None:
+    snapshot = watched(run(1200, after(800, 800, val_loss=2.5)))
+    assert (found(snapshot, "loss-spike").onset_step, loud(snapshot)) == (800, ["loss-spike"])
+
+
+@pytest.mark.parametrize(("first", "lights"), [(2.35, False), (2.7, False), (4.0, True), (1.0, False)])
+def test_the_first_loss_must_be_near_ln_c(first: float, lights: bool) -> None:
+    snapshot = watched(run(200, after(0, 0, loss=first)), header(num_classes=10))
+    assert ("initial-loss-off" in loud(snapshot)) is lights
+
+
+def test_a_first_loss_of_batch_size_times_ln_c_was_summed() -> None:
+    finding = found(watched(run(50, after(0, 0, loss=32 * 2.31)), header(num_classes=10, batch_size=32)), "initial-loss-off")
+    assert "32 times" in finding.evidence
+
+
+def test_the_spread_of_initial_logits_is_said_for_many_classes() -> None:
+    finding = found(watched(run(50, after(0, 0, loss=math.log(1000) + 2.0)), header(num_classes=1000)), "initial-loss-off")
+    assert "spread of 2 " in finding.evidence
+    # Gaussian logits of spread 2: E ln sum exp(z) - E z = ln C + 2^2 / 2.
+    rng = random.Random(0)
+    total = sum(math.log(sum(math.exp(rng.gauss(0, 2)) for _ in range(1000))) for _ in range(60)) / 60
+    assert total == pytest.approx(math.log(1000) + 2.0, abs=0.15)
+
+
+def test_still_falling_at_the_declared_end_is_a_note() -> None:
+    rng = random.Random(1)
+    snapshot = watched(run(640, lambda step: {"loss": 2.3 - 0.002 * step + rng.gauss(0, 0.02)}), header(total_steps=640))
+    assert found(snapshot, "undertrained").severity == "note"
+    assert snapshot.verdict == "healthy"
+
+
+def test_validation_below_training_is_a_note() -> None:
+    snapshot = watched(run(600, lambda step: {"val_loss": 0.2} if step % 25 == 0 else {}, without=("lr",)))
+    assert found(snapshot, "val-below-train").severity == "note"
+
+
+def test_what_is_not_logged_is_a_note() -> None:
+    snapshot = watched(run(600, without=("val_loss", "grad_norm")))
+    assert [f.signature for f in snapshot.findings] == ["no-grad-norm", "no-validation"]
+    assert {f.missing for f in snapshot.findings} == {"log grad_norm", "log val_loss"}
+    assert watched(run(600)).findings == ()
+
+
+def test_a_resume_says_how_many_steps_repeat() -> None:
+    snapshot = watched([*run(400), *run(200, start=350, seed=1)])
+    finding = found(snapshot, "resumed")
+    assert finding.onset_step == 350
+    assert "50 steps repeat" in finding.evidence
+
+
+def test_a_second_header_is_a_resume_without_repeats() -> None:
+    snapshot = watched(run(400), header(), header(200, optimizer="adam"))
+    assert found(snapshot, "resumed").onset_step == 200
+    assert snapshot.meta == {"optimizer": "adam"}
+
+
+def test_an_evaluation_counted_in_epochs_is_no_rewind() -> None:
+    rows = []
+    for epoch in range(1, 9):
+        rows += [(step, None, {"loss": 1.0}) for step in range(50 * epoch - 50, 50 * epoch)]
+        rows.append((epoch, None, {"val_loss": 1.0 / epoch}))
+    assert watched(rows).rewinds == ()
+
+
+def test_a_stall_is_judged_by_the_run_s_own_pace() -> None:
+    monitor = Monitor()
+    rows = run(400)
+    monitor.feed(Batch.from_rows(rows))
+    last = rows[-1][1]
+    assert last is not None
+    assert monitor.look_at(last + 29).lit == ()
+    snapshot = monitor.look_at(last + 31)
+    assert snapshot.lit == ("stalled-run",)
+    assert snapshot.pace == pytest.approx(0.5)
+    assert monitor.feed(Batch.from_rows(run(5, start=400))).lit == ()

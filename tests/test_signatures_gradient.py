@@ -1,0 +1,78 @@
+"""The gradient family: what the gradient norm shows before, or without, the loss."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from tests.streams import INF, after, both, found, header, loud, run, watched
+
+
+def test_a_jump_of_the_gradient_under_a_calm_loss_is_dated_at_its_first_record() -> None:
+    snapshot = watched(run(600, after(400, 406, grad_norm=60.0)))
+    finding = found(snapshot, "exploding-gradient")
+    assert (finding.onset_step, finding.detected_step, finding.ended_step) == (400, 401, 408)
+    assert "-> 60" in finding.evidence
+
+
+def test_one_wide_gradient_is_noise() -> None:
+    assert loud(watched(run(600, after(400, 400, grad_norm=11140.0)))) == []
+
+
+def test_a_gradient_that_jumps_with_its_loss_is_told_by_the_loss() -> None:
+    snapshot = watched(run(600, after(400, 403, loss=3.0, grad_norm=60.0)))
+    assert loud(snapshot) == ["loss-spike"]
+
+
+def test_the_size_of_gradients_does_not_matter() -> None:
+    for size in (1e-8, 1e5):
+        rng = random.Random(1)
+        rows = run(600, lambda step, size=size, rng=rng: {"grad_norm": size * math.exp(rng.gauss(0, 0.2)) * (60 if 400 <= step < 406 else 1)})
+        assert found(watched(rows), "exploding-gradient").onset_step == 400
+
+
+def test_a_gradient_that_grows_as_the_steps_is_accumulated() -> None:
+    rng = random.Random(1)
+    snapshot = watched(run(64, lambda step: {"grad_norm": 0.5 * (step + 1) * math.exp(rng.gauss(0, 0.02))}))
+    finding = found(snapshot, "gradients-accumulate")
+    assert (finding.onset_step, finding.detected_step) == (0, 31)
+
+
+def test_a_gradient_that_grows_as_the_square_root_is_not() -> None:
+    assert loud(watched(run(64, lambda step: {"grad_norm": 0.5 * math.sqrt(step + 1)}))) == []
+
+
+def test_accumulation_is_not_looked_for_in_the_middle_of_a_run() -> None:
+    assert loud(watched(run(64, lambda step: {"grad_norm": 0.5 * (step - 4999)}, start=5000))) == []
+
+
+def test_three_zeros_are_no_gradient_and_two_are_not() -> None:
+    assert loud(watched(run(402, after(400, grad_norm=0.0, loss=0.5)))) == []
+    finding = found(watched(run(403, after(400, grad_norm=0.0, loss=0.5))), "zero-gradient")
+    assert (finding.onset_step, finding.detected_step, finding.severity) == (400, 402, "failure")
+
+
+def test_zero_from_the_start_is_no_gradient_when_the_loss_stands() -> None:
+    rng = random.Random(1)
+    snapshot = watched(run(40, lambda step: {"grad_norm": 0.0, "loss": 2.3 + rng.gauss(0, 0.05)}))
+    assert found(snapshot, "zero-gradient").onset_step == 0
+    exact = watched(run(3, lambda step: {"grad_norm": 0.0, "loss": 2.31}))
+    assert found(exact, "zero-gradient").detected_step == 2
+
+
+def test_zero_in_every_line_of_a_loss_that_moves_was_not_computed() -> None:
+    assert loud(watched(run(600, lambda step: {"grad_norm": 0.0}))) == []
+
+
+def test_a_loss_of_zero_that_was_reached_needs_no_gradient() -> None:
+    assert loud(watched(run(600, after(400, grad_norm=0.0, loss=0.0)))) == []
+
+
+def test_a_gradient_that_returns_closes_the_row() -> None:
+    finding = found(watched(run(600, after(400, 450, grad_norm=0.0, loss=0.5))), "zero-gradient")
+    assert (finding.active, finding.ended_step) == (False, 451)
+
+
+def test_skips_are_only_counted_under_a_scaler() -> None:
+    skips = both(*[after(at, at, grad_norm=INF) for at in (300, 302, 304)])
+    assert loud(watched(run(600, skips), header(precision="fp16"))) == []
