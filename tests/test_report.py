@@ -72,7 +72,7 @@ def test_the_text_gives_the_check_before_the_fix() -> None:
     row = BY_SIGNATURE["nan-forward"]
     assert text.index("step 412, known at step 413") < text.index(row.checks[0].look) < text.index(row.fix[:30])
     assert "verdict: nan (nan-forward since step 412)" in text
-    assert "blocks.3.attn softmax" in text
+    assert "module blocks.3.attn, softmax" in text
     assert "over at step 97" in text
 
 

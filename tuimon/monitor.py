@@ -132,7 +132,7 @@ class Monitor:
     def _now(self, now: float | None = None) -> Snapshot:
         fold, course = self._fold, self._fold.course
         found = [finding for detector in fold.detectors for finding in detector.findings]
-        stall = fold.pace.stall(now, course.last_step)
+        stall = fold.pace.stall(now, course.last_step, course.meta.get("total_steps"))
         findings = reduced(found + stall, OUTRANKS)
         active = sorted((f for f in findings if f.active), key=lambda f: (-RANK[f.severity], f.onset_step))
         return Snapshot(

@@ -176,8 +176,8 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
         began += ", over" + ("" if finding.ended_step is None else f" at step {finding.ended_step}")
     yield _labelled("began", began, width)
     yield _labelled("evidence", plain_text(finding.evidence, 400), width)
-    if finding.module or finding.op:
-        yield _labelled("where", plain_text(f"{finding.module} {finding.op}"), width)
+    if finding.place:
+        yield _labelled("where", plain_text(finding.place), width)
     row = BY_SIGNATURE.get(finding.row)
     if row and row.checks:
         yield _labelled("check", row.checks[0].look, width)

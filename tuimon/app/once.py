@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 
 from rich.console import Console
@@ -10,6 +9,7 @@ from rich.console import Console
 from tuimon.app.monitor_app import MonitorApp, Options
 from tuimon.follow import Status
 from tuimon.monitor import Monitor
+from tuimon.panels.wire import lean
 
 
 async def picture(options: Options, monitor: Monitor, described: str, *, color: bool) -> str:
@@ -19,8 +19,8 @@ async def picture(options: Options, monitor: Monitor, described: str, *, color: 
     app.take_over(monitor, Status("stopped", "read to the end"))
     async with app.run_test(size=(size.columns, size.lines - 1)) as pilot:
         await pilot.pause()
-        out = io.StringIO()
-        console = Console(file=out, width=size.columns, force_terminal=color, color_system="256" if color else None)
-        for strip in app.screen._compositor.render_strips():  # noqa: SLF001 - the toolkit has no public way to its lines
-            console.print(*strip, sep="", end="\n", no_wrap=True, overflow="crop", highlight=False, markup=False)
-    return out.getvalue()
+        strips = app.screen._compositor.render_strips()  # noqa: SLF001 - the toolkit has no public way to its lines
+    if not color:
+        return "".join(f"{strip.text.rstrip()}\n" for strip in strips)
+    console = Console(force_terminal=True, color_system="256")
+    return "".join(f"{lean(strip.render(console))}\n" for strip in strips)

@@ -12,6 +12,7 @@ from tuimon.panels.marks import Marks, marks
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 from tuimon.plain import plain_text
+from tuimon.signatures.finding import place
 
 CELL = 18
 """Cells per metric: a value of nine, a growth factor of six, and room between."""
@@ -140,7 +141,7 @@ def facts(scene: Scene, onset: int | None) -> list[tuple[str, str, str]]:
         found.append(("", "warning", f"from step {words.steps(spoilt)} on they hold the NaN"))
     for note in scene.snapshot.notes:
         if note.name == "nan_origin":
-            origin = " ".join(str(note.fields[key]) for key in ("module", "op", "direction") if note.fields.get(key))
-            found.append(("born in", "strong", plain_text(origin)))
+            module, op, direction = (str(note.fields.get(key) or "") for key in ("module", "op", "direction"))
+            found.append(("born in", "strong", plain_text(place(module, op, direction and f"{direction} pass"))))
             break
     return found

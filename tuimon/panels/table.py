@@ -157,8 +157,8 @@ def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
     if finding is not None:
         if finding.evidence:
             yield "seen", "strong", plain_text(finding.evidence)
-        if finding.module or finding.op:
-            yield "where", "strong", plain_text(f"{finding.module} {finding.op}")
+        if finding.place:
+            yield "where", "strong", plain_text(finding.place)
     else:
         yield "told by", "plain", row.separator
     yield "likely", "plain", "; ".join(row.causes)

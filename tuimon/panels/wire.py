@@ -14,7 +14,7 @@ from rich.control import Control
 if TYPE_CHECKING:
     from rich.console import Console
 
-_DEFAULT = re.compile("\x1b\\[39;49m([^\x1b]*)\x1b\\[0m")
+_DEFAULT = re.compile("\x1b\\[(?:39;)?49m([^\x1b]*)\x1b\\[0m")
 _DEFAULT_BACKGROUND = re.compile("(\x1b\\[[0-9;]*);49m")
 _EXPECTED = ["self", "chops", "spans", "chop_ends"]
 
