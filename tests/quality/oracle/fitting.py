@@ -19,10 +19,10 @@ def overfitted(trace: Trace) -> Truth:
 
 
 def unfinished(trace: Trace) -> Truth:
-    """The probe still falls at the end: the last tenth lies under the tenth before it by 1 % of the first loss."""
+    """The probe still falls at the end: its last tenth lies under the tenth before by 1.5 % of all that was gained."""
     tenth = max(len(trace.probe) // 10, 2)
     last, previous = np.median(trace.probe[-tenth:]), np.median(trace.probe[-2 * tenth : -tenth])
-    return Truth("undertrained" if previous - last > 0.01 * trace.probe[0] else "unclear", planted=0)
+    return Truth("undertrained" if previous - last > 0.015 * (trace.probe[0] - last) else "unclear", planted=0)
 
 
 def off_at_start(trace: Trace) -> Truth:
