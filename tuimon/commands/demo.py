@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuimon.commands import tour
 from tuimon.commands.watch import add_screen_arguments
 from tuimon.plain import plain_text
 
@@ -78,10 +79,15 @@ def run(args: argparse.Namespace) -> int:
             return EXIT_USAGE
         if args.write:
             return _write(RUNS[name], Path(args.write))
-        return _play(RUNS[name], args) if terminal else _print(RUNS[name], args)
-    except KeyboardInterrupt:
+        if not terminal:
+            return _print(RUNS[name], args)
+        # A run that was asked for by name is shown alone; the list begins a tour.
+        start = SHORT_LIST.index(name) if name in SHORT_LIST and not args.name else len(SHORT_LIST)
+        tour.take(SHORT_LIST[start:] or (name,), RUNS, lambda chosen: _play(chosen, args))
+    except (KeyboardInterrupt, EOFError):
         print(file=sys.stderr)
         return EXIT_INTERRUPTED
+    return EXIT_DONE
 
 
 def listing(runs: dict[str, DemoRun]) -> str:
@@ -142,7 +148,7 @@ def _print(chosen: DemoRun, args: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _play(chosen: DemoRun, args: argparse.Namespace) -> int:
+def _play(chosen: DemoRun, args: argparse.Namespace) -> None:
     """The screen on a file that grows; the file goes away with it."""
     from tuimon.commands import watch
     from tuimon.demo.script import Player
@@ -157,7 +163,6 @@ def _play(chosen: DemoRun, args: argparse.Namespace) -> int:
         finally:
             player.stop()
             writing.join()
-    return EXIT_DONE
 
 
 def _train(args: argparse.Namespace) -> int:
