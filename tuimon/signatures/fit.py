@@ -21,10 +21,14 @@ GAINED = 0.01
 """Share of what validation has gained that must be lost again: near zero, five percent are nothing."""
 
 RECENT = 64
-"""Evaluations whose changes give the noise."""
+"""Evaluations that give the noise."""
+
+BEND_TO_SIGMA = 1.21
+"""Standard deviation of a normal series over the median distance of a point from the middle of its neighbours, which a
+trend does not enter: 1 / (0.6745 * sqrt(1.5))."""
 
 NOISE = 3.0
-"""Median changes between evaluations by which it must rise: one is about the noise of an evaluation."""
+"""Sigmas of the noise of one evaluation by which it must rise."""
 
 NOISE_ALONE = 5.0
 """The same where no trend supports it: the minimum of 160 evaluations lies 2.6 below their level already."""
@@ -36,8 +40,8 @@ TREND = 3.3
 class Overfitting(Detector):
     """The validation loss rises from its minimum while the training loss goes on falling.
 
-    Three evaluations in a row above the minimum by more than 5 % and three times the median change between
-    evaluations (five times, without a trend since then), with a training loss lower than at the minimum. Dated
+    Three evaluations in a row above the minimum by more than 5 % and three sigma of their noise (five,
+    without a trend since then), with a training loss lower than at the minimum. Dated
     at the minimum, where the best checkpoint is. Errs on validation sets of a few samples, whose noise is not
     independent from one evaluation to the next.
     """
@@ -49,6 +53,7 @@ class Overfitting(Detector):
         self._train_at_best: float | None = None
         self._changes: deque[float] = deque(maxlen=RECENT)
         self._last: float | None = None
+        self._older: float | None = None
         self._above: deque[float] = deque(maxlen=EVALUATIONS)
         self._since: deque[float] = deque(maxlen=RECENT)
         self._train: deque[float] = deque(maxlen=32)
@@ -72,9 +77,9 @@ class Overfitting(Detector):
         train = median(self._train) if self._train else None
         if self._first is None:
             self._first = value
-        if self._last is not None:
-            self._changes.append(abs(value - self._last))
-        self._last, self._last_step = value, step
+        if self._last is not None and self._older is not None:
+            self._changes.append(abs(self._last - 0.5 * (self._older + value)))
+        self._older, self._last, self._last_step = self._last, value, step
         if self._best is None or value < self._best:
             self._best, self._best_step, self._train_at_best = value, step, train
             self._above.clear()
@@ -84,7 +89,7 @@ class Overfitting(Detector):
         self._above.append(value)
         gained = self._first - self._best
         self._since.append(value)
-        noise = median(self._changes) if self._changes else 0.0
+        noise = BEND_TO_SIGMA * median(self._changes) if self._changes else 0.0
         margin = max(SHARE * abs(self._best), GAINED * gained, NOISE * noise)
         falls = train is not None and self._train_at_best is not None and train < self._train_at_best
         if len(self._above) == EVALUATIONS and min(self._above) > self._best + margin:
