@@ -131,7 +131,9 @@ def draw(
             back[x] |= mask
     lines = lines or {}
     columns = [
-        _cells(front[2 * c], front[2 * c + 1], back[2 * c], back[2 * c + 1], height, lines.get(c, BLANK), glyphs is ASCII)
+        _cells(
+            front[2 * c], front[2 * c + 1], back[2 * c], back[2 * c + 1], height, lines.get(c, BLANK), glyphs is ASCII
+        )
         for c in range(width)
     ]
     rows = [list(row) for row in zip(*(text for text, _ in columns), strict=True)]
@@ -187,7 +189,9 @@ def _bridge(masks: list[int], left: int, start: int, right: int, end: int) -> tu
 
 # Appending a point changes one or two of these columns; the others are found here again instead of being composed.
 @lru_cache(maxsize=8192)
-def _cells(left: int, right: int, back_left: int, back_right: int, height: int, line: str, plain: bool) -> tuple[str, str]:
+def _cells(
+    left: int, right: int, back_left: int, back_right: int, height: int, line: str, plain: bool
+) -> tuple[str, str]:
     """One column of cells from top to bottom, and its inks."""
     glyphs = ASCII if plain else BRAILLE
     text, ink = [], []
@@ -250,11 +254,12 @@ def _put_marks(
             if not hidden and (bottom is None or piece.low < bottom[0]):
                 bottom = (piece.low, column)
     for k, piece in enumerate(curve):
-        column = k * stride // 2
         if piece.inf:
-            rows[0][column], inks[0][column] = glyphs.inf, INF
+            rows[0][k * stride // 2], inks[0][k * stride // 2] = glyphs.inf, INF
+    # After all infinities: where a picture is one line high, they share the edge, and a NaN is never covered.
+    for k, piece in enumerate(curve):
         if piece.nan:
-            rows[-1][column], inks[-1][column] = glyphs.nan, NAN
+            rows[-1][k * stride // 2], inks[-1][k * stride // 2] = glyphs.nan, NAN
     if label is not None:
         for outlier, row in ((top, 0), (bottom, -1)):
             if outlier is not None:
@@ -265,7 +270,11 @@ def _put_label(text: str, column: int, row: list[str], ink: list[str]) -> None:
     """Writes the value beside its mark, to the left or else to the right, if nothing but free cells is covered."""
     free = {BLANK, FAILURE, WARNING, NOTE, CURSOR}
     for start in (column - len(text), column + 1):
-        if start >= 0 and start + len(text) <= len(row) and all(mark in free for mark in ink[start : start + len(text)]):
+        if (
+            start >= 0
+            and start + len(text) <= len(row)
+            and all(mark in free for mark in ink[start : start + len(text)])
+        ):
             row[start : start + len(text)] = text
             ink[start : start + len(text)] = OUTLIER * len(text)
             return

@@ -14,7 +14,7 @@ from tuimon.numerals import nice_step
 if TYPE_CHECKING:
     from tuimon.braille import Slice
 
-# Steps per dot column. Neighbours differ by at most 1.67, so that a picture is never less than 60 % full.
+# Steps per dot column. Neighbours differ by at most 2, so that a picture is at least half full.
 _WIDTHS = (1, 2, 3, 5, 7)
 # Largest magnitude on an axis: twice that is still a number.
 _LARGEST = 8e307
@@ -54,7 +54,8 @@ def fixed_grid(low: int, high: int, dots: int) -> Grid:
 
 def live_grid(low: int, high: int, dots: int) -> Grid:
     """A grid for a growing run: round slice widths at multiples of themselves, with room at the right."""
-    dots = max(dots, 1)
+    # One slice never holds a run that begins below step 0 and ends above it: its edges are multiples of its width.
+    dots = max(dots, 2)
     span = high - low + 1
     stride = next((k for k in (40, 20, 10, 6, 4, 3, 2) if span * k <= dots), 1)
     count = dots // stride
@@ -167,6 +168,9 @@ def _extent(lows: list[float], highs: list[float], robust: bool) -> tuple[float,
 
 def _rounded(low: float, high: float, log: bool) -> Scale:
     """The extent with a little air, at round values."""
+    if log:
+        # Powers below that are no full floats any more; such values stand at the bottom edge.
+        low, high = max(low, -306.0), max(high, -306.0)
     if high - low <= 1e-12 * max(abs(low), abs(high)) or high - low < 1e-307:
         air = 0.5 if log else 0.1 * abs(high) or 1.0
         # A constant beyond the last round values still needs two different edges.
