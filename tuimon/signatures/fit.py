@@ -17,7 +17,7 @@ EVALUATIONS = 3
 SHARE = 0.05
 """Share of the least validation loss by which it must rise."""
 
-GAINED = 0.01
+GAINED = 0.003
 """Share of what validation has gained that must be lost again: near zero, five percent are nothing."""
 
 RECENT = 64
