@@ -20,15 +20,29 @@ class Slice(Protocol):
     """One horizontal slice of the curve (`tuimon.store.Bin`); low and high are None without a finite point."""
 
     @property
-    def low(self) -> float | None: ...
+    def low(self) -> float | None:
+        """Least finite value."""
+        ...
+
     @property
-    def high(self) -> float | None: ...
+    def high(self) -> float | None:
+        """Greatest finite value."""
+        ...
+
     @property
-    def last(self) -> float | None: ...
+    def last(self) -> float | None:
+        """Last finite value."""
+        ...
+
     @property
-    def nan(self) -> int: ...
+    def nan(self) -> int:
+        """How many NaN."""
+        ...
+
     @property
-    def inf(self) -> int: ...
+    def inf(self) -> int:
+        """How many infinities."""
+        ...
 
 
 BLANK, CURVE, FAINT, POINT, NAN, INF, OUTLIER, NONPOSITIVE = " cfpnioz"
@@ -253,6 +267,17 @@ def _put_marks(
             )
             if not hidden and (bottom is None or piece.low < bottom[0]):
                 bottom = (piece.low, column)
+    _put_non_finite(curve, stride, rows, inks, glyphs)
+    if label is not None:
+        for outlier, row in ((top, 0), (bottom, -1)):
+            if outlier is not None:
+                _put_label(label(outlier[0]), outlier[1], rows[row], inks[row])
+
+
+def _put_non_finite(
+    curve: Sequence[Slice], stride: int, rows: list[list[str]], inks: list[list[str]], glyphs: Glyphs
+) -> None:
+    """Infinities at the top edge, NaN at the bottom edge."""
     for k, piece in enumerate(curve):
         if piece.inf:
             rows[0][k * stride // 2], inks[0][k * stride // 2] = glyphs.inf, INF
@@ -260,10 +285,6 @@ def _put_marks(
     for k, piece in enumerate(curve):
         if piece.nan:
             rows[-1][k * stride // 2], inks[-1][k * stride // 2] = glyphs.nan, NAN
-    if label is not None:
-        for outlier, row in ((top, 0), (bottom, -1)):
-            if outlier is not None:
-                _put_label(label(outlier[0]), outlier[1], rows[row], inks[row])
 
 
 def _put_label(text: str, column: int, row: list[str], ink: list[str]) -> None:

@@ -1,0 +1,71 @@
+"""The first line."""
+
+from __future__ import annotations
+
+import pytest
+from screens import ONSET, broken, learning, scene_of, text_of
+
+from tuimon.follow import Status
+from tuimon.monitor import Monitor
+from tuimon.panels.header import header_line
+from tuimon.panels.scene import Scene
+from tuimon.record import BadLine, Batch
+
+
+def line(scene: Scene, width: int = 160) -> str:
+    return text_of(header_line(scene, width))
+
+
+def test_the_verdict_and_its_step_come_first() -> None:
+    assert line(scene_of(broken())).startswith(f" ✗ NaN   since step {ONSET}")
+    assert line(scene_of(learning())).startswith(" ✓ HEALTHY ")
+    assert line(scene_of()).startswith(" ↺ NO DATA ")
+
+
+def test_what_the_run_declared_is_told() -> None:
+    told = line(scene_of(learning(), name="llama", meta={"total_steps": 12_000}))
+    assert "llama" in told
+    assert "step 500 of 12k" in told
+    assert "20 steps/s" in told
+
+
+@pytest.mark.parametrize("total", ["many", -1, None, True, float("nan")])
+def test_a_total_that_is_no_number_of_steps_is_left_out(total: object) -> None:
+    assert "step 500  " in line(scene_of(learning(), meta={"total_steps": total}))
+
+
+def test_what_matters_least_goes_first_where_the_width_is_short() -> None:
+    scene = scene_of(broken(), format="tuimon log", age="12 min")
+    for width in range(10, 160):
+        told = line(scene, width)
+        assert len(told) <= max(width, len(" ✗ NaN "))
+        assert "✗ NaN" in told
+    assert f"since step {ONSET}" in line(scene, 30)
+    assert "tuimon log" not in line(scene, 60)
+    assert "last record 12 min ago" in line(scene, 80)
+
+
+def test_a_pause_says_how_far_behind_it_is() -> None:
+    from tuimon.panels.view import View
+
+    assert "paused, 1,214 behind" in line(scene_of(learning(), held=View(), behind=1214))
+
+
+def test_bad_lines_are_counted_with_the_number_of_the_first() -> None:
+    monitor = Monitor()
+    monitor.feed(Batch.from_rows(learning(30), bad_lines=(BadLine(17, "no number"),), bad_count=1))
+    assert "1 bad line, no. 17" in line(Scene(monitor.snapshot, monitor.store.columns))
+    monitor.feed(Batch(bad_lines=(BadLine(18, "x"), BadLine(19, "y")), bad_count=2))
+    assert "3 bad lines, no. 17" in line(Scene(monitor.snapshot, monitor.store.columns))
+
+
+def test_a_state_of_trouble_is_not_dim() -> None:
+    for state, ink in (("live", "dim"), ("gone", "warning"), ("trouble", "warning"), ("polling", "dim")):
+        spans = header_line(scene_of(learning(), status=Status(state, "words of it")), 160)
+        assert next(span.ink for span in spans if span.text == "words of it") == ink
+
+
+def test_names_and_states_are_cleaned() -> None:
+    told = line(scene_of(learning(40), name="\x1b[31mred\u202e", status=Status("trouble", "a\nb\x07")))
+    assert told.isprintable()
+    assert "red?" in told
