@@ -21,6 +21,7 @@ from tests.quality.faults import Fault, Moment
 from tests.quality.worlds import World, finite
 
 HELD_OUT = 64  # rows of the fixed validation and probe sets
+PROBE_EVERY = 10  # steps; the probe tells where a run went, the complete log dates it
 Rate = Callable[[float], float]
 
 
@@ -53,7 +54,6 @@ class Recipe:
         clip: norm to which gradients are clipped, 0 for none.
         spread: the learning rate of a seed is `rate` times a log-uniform factor in [1/spread, spread].
         layers: log gradient norms and unit statistics of every layer.
-        close: the oracle looks at every step, for rows whose onset has to be dated; else at every tenth.
         declares: header fields besides those that the world implies.
     """
 
@@ -75,7 +75,6 @@ class Recipe:
     spread: float = 1.3
     evaluate_every: int = 50
     layers: bool = False
-    close: bool = False
     declares: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -226,7 +225,7 @@ class Stack:
             if step % self.recipe.evaluate_every == 0:
                 loss = torch.func.vmap(self._plain_loss)(self.weights, *self.held_out)
                 self.log({"val_loss": self.fault.held_out(now, loss)})
-            if step % (1 if self.recipe.close else 10) == 0:
+            if step % PROBE_EVERY == 0:
                 self.probe_steps.append(step)
                 self.hidden.setdefault("probe", []).append(torch.func.vmap(self._plain_loss)(self.weights, *self.probe))
 

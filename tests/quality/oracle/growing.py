@@ -13,17 +13,20 @@ from tests.quality.oracle.trace import Trace, Truth, departure, first, first_bad
 
 
 def jumped(trace: Trace) -> Truth:
-    """A planted divergence in mid-run. Never left its level: healthy. Came back within 200 steps and ends there:
-    loss-spike. The logged loss ends above it by 4 spreads and a quarter of what had been learned: level-jump when the
-    data changed or the gradient norm is back to normal 20 steps later, else lr-too-high. In between, and back only
-    after 200 steps or never: unrecovered-spike. The last three look alike in a log without its causes, so each
-    accepts the others."""
+    """A planted divergence in mid-run.
+
+    Never left its level nor was seen: healthy. Came back within 200 steps and ends there: loss-spike. The logged loss
+    ends above it by 4 spreads and a quarter of what had been learned: level-jump when the data changed or the gradient
+    norm is back to normal 20 steps later, else lr-too-high. In between, and back only after 200 steps or never:
+    unrecovered-spike. The last three look alike in a log without its causes, so each accepts the others.
+    """
     if first_bad(trace) is not None:
         return nan_row(trace)
     level, noise = trace.before(trace.at)
     gone = departure(trace, trace.at)
     if gone is None:
-        return Truth("healthy" if trace.end_logged() < level + noise else "unclear", planted=trace.at)
+        quiet = trace.end_logged() < level + noise and not seen(trace, 30)
+        return Truth("healthy" if quiet else "unclear", planted=trace.at)
     learned = max(float(np.median(trace.loss[:5])) - level, 0.0)
     rise = trace.end_logged() - level
     settled = first(rolling_median(trace.loss[gone:], 15) <= level + 3 * noise)
@@ -42,6 +45,14 @@ def jumped(trace: Trace) -> Truth:
         return Truth("unrecovered-spike", gone, also, trace.at)
     steady = trace.recipe.row == "level-jump" or calm < 2 * usual
     return Truth("level-jump" if steady else "lr-too-high", gone, also, trace.at)
+
+
+def seen(trace: Trace, steps: int) -> bool:
+    """Whether two logged losses in a row exceed 4 spreads soon after the planted step: too little to demand, too much
+    for a word about it to be a false alarm."""
+    level, noise = trace.before(trace.at)
+    above = trace.loss[trace.at : trace.at + steps] > level + 4 * noise
+    return bool((above[1:] & above[:-1]).any())
 
 
 def from_start(trace: Trace) -> Truth:
@@ -90,13 +101,13 @@ def slow(trace: Trace) -> Truth:
 
 def spiked(trace: Trace) -> Truth:
     """Bad batches. Kept when at least two logged losses in a row exceed 8 spreads; else the run is healthy (no trace)
-    or unclear (a single one). Whether it came back is judged as for a jump."""
+    or unclear (a single one, a small one). Whether it came back is judged as for a jump."""
     if first_bad(trace) is not None:
         return nan_row(trace)
     level, noise = trace.before(trace.at)
     struck = trace.loss[trace.at : trace.at + 6] > level + 8 * noise
     if not struck.any():
-        return Truth("healthy")
+        return Truth("unclear" if seen(trace, 10) else "healthy", planted=trace.at)
     if not (struck[1:] & struck[:-1]).any():
         return Truth("unclear", planted=trace.at)
     truth = jumped(trace)

@@ -73,8 +73,8 @@ REACHABLE = {
 
 
 def midway(trace: Trace) -> Truth:
-    """Stops partway: a tenth or more of the way to what this architecture reaches was made, a fifth or more is left, and
-    the last half of the probe gains under 3 % of what the first half did."""
+    """Stops partway: a tenth or more of the way to what this architecture reaches was made, a fifth or more is left,
+    and the last half of the probe gains under 3 % of what the first half did."""
     if not np.isfinite(trace.loss).all():
         return nan_row(trace)
     start, half = max(trace.at, 0), len(trace.probe) // 2
