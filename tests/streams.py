@@ -96,9 +96,7 @@ def both(*changes: Change) -> Change:
 
 def climb(first: int, factor: float, *names: str) -> Change:
     """Growth by `factor` a step from `first` on, of all `names`, capped before overflow."""
-    return lambda step: (
-        {name: min(1.0 * factor ** (step - first + 1), 1e30) for name in names} if step >= first else {}
-    )
+    return lambda step: {name: min(1.0 * factor ** (step - first + 1), 1e30) for name in names} if step >= first else {}
 
 
 def healthy() -> Mapping[str, list[Row]]:
@@ -120,7 +118,12 @@ def healthy() -> Mapping[str, list[Row]]:
         return {"loss": level + 0.01 * tail[step], "val_loss": level if step % 25 == 0 else None}
 
     def hump(step: int) -> Metrics:
-        return {"loss": 6.9 + (10.0 * math.exp(-((step - 2) ** 2) / 4) if step < 12 else 0) - 4 * (1 - math.exp(-step / 90)) + 0.03 * tail[step]}
+        return {
+            "loss": 6.9
+            + (10.0 * math.exp(-((step - 2) ** 2) / 4) if step < 12 else 0)
+            - 4 * (1 - math.exp(-step / 90))
+            + 0.03 * tail[step]
+        }
 
     return {
         "ordinary": run(1200),
@@ -129,11 +132,17 @@ def healthy() -> Mapping[str, list[Row]]:
         "a shelf at ln 2": run(700, shelf),
         "6.9 to 16.9 at step 2": run(600, hump),
         "converged": run(3000, height=1.0, noise=0.02, floor=0.3),
-        "noise of diffusion": run(1500, lambda step: {"loss": 0.1 * math.exp(1.2 * tail[step]) * math.exp(-step / 400) + 0.01}),
+        "noise of diffusion": run(
+            1500, lambda step: {"loss": 0.1 * math.exp(1.2 * tail[step]) * math.exp(-step / 400) + 0.01}
+        ),
         "rounded": [(s, t, {k: round(v, 3) for k, v in m.items() if v is not None}) for s, t, m in run(1200)],
         "every tenth step": run(4000, every=10),
         "loss only": run(1200, without=("grad_norm", "val_loss", "lr")),
         "grad_norm printed as 0.000": run(900, lambda step: {"grad_norm": 0.0}),
-        "scaler calibration": run(600, lambda step: {"grad_norm": INF if step < 6 else 1.0 + 0.1 * tail[step], "loss_scale": 65536.0}),
-        "a skip in two thousand": run(2500, lambda step: {"grad_norm": INF if step == 1700 else 1.0 + 0.1 * tail[step], "loss_scale": 1024.0}),
+        "scaler calibration": run(
+            600, lambda step: {"grad_norm": INF if step < 6 else 1.0 + 0.1 * tail[step], "loss_scale": 65536.0}
+        ),
+        "a skip in two thousand": run(
+            2500, lambda step: {"grad_norm": INF if step == 1700 else 1.0 + 0.1 * tail[step], "loss_scale": 1024.0}
+        ),
     }

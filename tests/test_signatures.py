@@ -48,7 +48,9 @@ def test_the_unit_of_the_loss_does_not_matter(signature: str, scale: float, shif
     assert abs(hits[0].onset_step - 400) <= 1
 
 
-@pytest.mark.parametrize("name", [name for name in HEALTHY if name not in ("a shelf at ln 2", "grad_norm printed as 0.000")])
+@pytest.mark.parametrize(
+    "name", [name for name in HEALTHY if name not in ("a shelf at ln 2", "grad_norm printed as 0.000")]
+)
 @pytest.mark.parametrize(("scale", "shift"), [(1000.0, 0.0), (1e-3, 0.0), (1.0, 1000.0), (1.0, -1000.0)])
 def test_a_healthy_run_lights_nothing_in_any_unit(name: str, scale: float, shift: float) -> None:
     rows: list[Row] = [
@@ -68,7 +70,9 @@ def test_an_empty_run_says_nothing() -> None:
     assert (snapshot.verdict, snapshot.findings, snapshot.records) == ("no_data", (), 0)
 
 
-@pytest.mark.parametrize("metrics", [{"loss": 1.0}, {"loss": 0.0, "grad_norm": 0.57}, {"val_loss": 2.0}, {"reward": NAN}])
+@pytest.mark.parametrize(
+    "metrics", [{"loss": 1.0}, {"loss": 0.0, "grad_norm": 0.57}, {"val_loss": 2.0}, {"reward": NAN}]
+)
 def test_one_record_says_nothing(metrics: dict[str, float | None]) -> None:
     assert loud(watched([(1, None, metrics)])) == []
 

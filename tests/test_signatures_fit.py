@@ -40,14 +40,24 @@ def test_the_noise_of_a_small_validation_set_is_no_overfitting() -> None:
 
 
 def test_validation_above_ln_c_from_the_start_is_memorised_noise() -> None:
-    change = lambda step: {"val_loss": 2.31 + 0.004 * step if step % 25 == 0 else None, "loss": 2.3 * math.exp(-step / 120)}  # noqa: E731
+    def change(step: int) -> dict[str, float | None]:
+        return {
+            "val_loss": 2.31 + 0.004 * step if step % 25 == 0 else None,
+            "loss": 2.3 * math.exp(-step / 120),
+        }
+
     snapshot = watched(run(600, change), header(num_classes=10))
     assert found(snapshot, "memorising-noise").onset_step == 0
     assert loud(snapshot) == ["memorising-noise"]
 
 
 def test_without_classes_a_validation_that_never_gains_is_a_warning() -> None:
-    change = lambda step: {"val_loss": 50.0 + math.sin(step) if step % 25 == 0 else None, "loss": 25 + 20 * math.exp(-step / 90)}  # noqa: E731
+    def change(step: int) -> dict[str, float | None]:
+        return {
+            "val_loss": 50.0 + math.sin(step) if step % 25 == 0 else None,
+            "loss": 25 + 20 * math.exp(-step / 90),
+        }
+
     assert found(watched(run(600, change)), "memorising-noise").severity == "warning"
 
 
@@ -63,12 +73,16 @@ def test_the_first_loss_must_be_near_ln_c(first: float, lights: bool) -> None:
 
 
 def test_a_first_loss_of_batch_size_times_ln_c_was_summed() -> None:
-    finding = found(watched(run(50, after(0, 0, loss=32 * 2.31)), header(num_classes=10, batch_size=32)), "initial-loss-off")
+    finding = found(
+        watched(run(50, after(0, 0, loss=32 * 2.31)), header(num_classes=10, batch_size=32)), "initial-loss-off"
+    )
     assert "32 times" in finding.evidence
 
 
 def test_the_spread_of_initial_logits_is_said_for_many_classes() -> None:
-    finding = found(watched(run(50, after(0, 0, loss=math.log(1000) + 2.0)), header(num_classes=1000)), "initial-loss-off")
+    finding = found(
+        watched(run(50, after(0, 0, loss=math.log(1000) + 2.0)), header(num_classes=1000)), "initial-loss-off"
+    )
     assert "spread of 2 " in finding.evidence
     # Gaussian logits of spread 2: E ln sum exp(z) - E z = ln C + 2^2 / 2.
     rng = random.Random(0)
@@ -78,7 +92,9 @@ def test_the_spread_of_initial_logits_is_said_for_many_classes() -> None:
 
 def test_still_falling_at_the_declared_end_is_a_note() -> None:
     rng = random.Random(1)
-    snapshot = watched(run(640, lambda step: {"loss": 2.3 - 0.002 * step + rng.gauss(0, 0.02)}), header(total_steps=640))
+    snapshot = watched(
+        run(640, lambda step: {"loss": 2.3 - 0.002 * step + rng.gauss(0, 0.02)}), header(total_steps=640)
+    )
     assert found(snapshot, "undertrained").severity == "note"
     assert snapshot.verdict == "healthy"
 

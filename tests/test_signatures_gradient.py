@@ -27,7 +27,12 @@ def test_a_gradient_that_jumps_with_its_loss_is_told_by_the_loss() -> None:
 def test_the_size_of_gradients_does_not_matter() -> None:
     for size in (1e-8, 1e5):
         rng = random.Random(1)
-        rows = run(600, lambda step, size=size, rng=rng: {"grad_norm": size * math.exp(rng.gauss(0, 0.2)) * (60 if 400 <= step < 406 else 1)})
+        rows = run(
+            600,
+            lambda step, size=size, rng=rng: {
+                "grad_norm": size * math.exp(rng.gauss(0, 0.2)) * (60 if 400 <= step < 406 else 1)
+            },
+        )
         assert found(watched(rows), "exploding-gradient").onset_step == 400
 
 

@@ -36,8 +36,7 @@ def test_each_order_of_breaking_has_its_row_and_its_date(signature: str, change:
 def test_the_onset_is_the_same_when_loss_and_gradient_come_in_separate_lines() -> None:
     rows = []
     for step, time, metrics in run(600, BROKEN):
-        for name in ("loss", "grad_norm"):
-            rows.append((step, time, {name: metrics[name]}))
+        rows.extend((step, time, {name: metrics[name]}) for name in ("loss", "grad_norm"))
     assert found(watched(rows), "nan-forward").onset_step == 400
     backwards = [rows[i ^ 1] for i in range(len(rows))]  # the gradient norm first
     assert found(watched(backwards), "nan-forward").onset_step == 400
@@ -95,7 +94,7 @@ def test_a_resumed_run_leaves_its_nan_behind() -> None:
 
 
 def test_the_detected_step_does_not_move_while_a_run_stays_lost() -> None:
-    for change in (case[1] for case in CASES if case[0] not in ("nan-empty-batch",)):
+    for change in (case[1] for case in CASES if case[0] != "nan-empty-batch"):
         short, long = watched(run(440, change)), watched(run(900, change))
         dates = [{f.signature: f.detected_step for f in one.findings if f.family == "nan"} for one in (short, long)]
         assert dates[0] == dates[1]

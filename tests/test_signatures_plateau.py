@@ -39,7 +39,9 @@ def test_ten_classes_are_guessed_when_none_are_declared_and_37_are_not() -> None
 
 def test_epochs_need_fewer_records() -> None:
     rng = random.Random(1)
-    rows = [(e, None, {"loss": 2.3026 + rng.gauss(0, 2e-4), "val_loss": 2.3026 + rng.gauss(0, 2e-4)}) for e in range(1, 110)]
+    rows = [
+        (e, None, {"loss": 2.3026 + rng.gauss(0, 2e-4), "val_loss": 2.3026 + rng.gauss(0, 2e-4)}) for e in range(1, 110)
+    ]
     assert found(watched(rows), "uniform-prediction").severity == "failure"
 
 
@@ -160,9 +162,14 @@ def test_a_smooth_loss_that_stops_far_from_zero_is_a_warning() -> None:
 
 def test_layers_tell_vanishing_dead_and_saturated() -> None:
     vanishing = watched(run(200, lambda step: {"grad_norm/a": 1e-6, "grad_norm/b": 1e-2, "grad_norm/c": 1.0}))
-    assert (found(vanishing, "vanishing-gradient").onset_step, found(vanishing, "vanishing-gradient").module) == (0, "a")
+    assert (found(vanishing, "vanishing-gradient").onset_step, found(vanishing, "vanishing-gradient").module) == (
+        0,
+        "a",
+    )
     dead = watched(run(300, lambda step: {"dead_fraction/fc1": min(0.9, step / 200)}))
     assert found(dead, "dead-relu").onset_step == 101
     stuck = watched(run(300, lambda step: {"saturation/fc1": 0.8}))
     assert found(stuck, "saturated").detected_step == 31
-    assert loud(watched(run(300, lambda step: {"dead_fraction/fc1": 0.4, "grad_norm/a": 0.1, "grad_norm/b": 1.0}))) == []
+    assert (
+        loud(watched(run(300, lambda step: {"dead_fraction/fc1": 0.4, "grad_norm/a": 0.1, "grad_norm/b": 1.0}))) == []
+    )

@@ -40,13 +40,17 @@ def expected(points: list[tuple[int, float]], low: int, high: int, count: int) -
         finite = [value for value in values if math.isfinite(value)]
         nan = sum(value != value for value in values)
         last = finite[-1] if finite else None
-        result.append(Bin(min(finite, default=None), max(finite, default=None), last, nan, len(values) - len(finite) - nan))
+        result.append(
+            Bin(min(finite, default=None), max(finite, default=None), last, nan, len(values) - len(finite) - nan)
+        )
     return result
 
 
 @given(POINTS, st.integers(0, 1500), st.integers(1, 1500), st.integers(1, 60), st.integers(0, 300))
 @settings(deadline=None)
-def test_bins_are_the_extremes_of_their_slice(points: list[tuple[int, float]], low: int, width: int, count: int, early: int) -> None:
+def test_bins_are_the_extremes_of_their_slice(
+    points: list[tuple[int, float]], low: int, width: int, count: int, early: int
+) -> None:
     column, steps = Column("loss"), walked(points)
     for i, (step, value) in enumerate(steps):
         if i == early:

@@ -111,7 +111,11 @@ LAYOUTS: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "| learning rate (LR)    | 6.000000e-04                                       |\nval loss 10.912345\n"
         "step    1/1200 | loss 10.812345 (+nanz)| norm 14.0123 (+nanz)| lr 1.10e-06 | 812.10 ms | 30.1% bf16 MFU | 12391 tok/s\n"
         "step    2/1200 | loss 10.412345 (-0.12z)| norm 12.0123 (+1.10z)| lr 2.10e-06 | 802.10 ms | 30.2% bf16 MFU | 12491 tok/s\n",
-        {"loss": [(1, 10.812345), (2, 10.412345)], "grad_norm": [(1, 14.0123), (2, 12.0123)], "val_loss": [(0, 10.912345)]},
+        {
+            "loss": [(1, 10.812345), (2, 10.412345)],
+            "grad_norm": [(1, 14.0123), (2, 12.0123)],
+            "val_loss": [(0, 10.912345)],
+        },
     ),
     "Megatron": (
         " iteration       10/    5000 | consumed samples:          640 | elapsed time per iteration (ms): 1214.2 | learning rate: "
@@ -411,7 +415,11 @@ LAYOUTS: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "Train: 0 [  25/50 ( 50%)]  Loss: 6.90 (6.92)  Time: 0.523s, 1912.3/s  (0.823s, 1312.3/s)  LR: 1.000e-06  Data: 0.012 (0.123)\n"
         "Test: [   0/48]  Time: 2.123 (2.123)  Loss:  6.8123 (6.8123)  Acc@1:  0.1234 (0.1234)\n"
         "Train: 1 [   0/50 (  0%)]  Loss: 6.55 (6.55)  Time: 9.123s,  112.3/s  (9.123s,  112.3/s)  LR: 1.000e-04  Data: 3.123 (3.123)\n",
-        {"loss": [(0, 6.95), (25, 6.9), (50, 6.55)], "val_loss": [(25, 6.8123)], "lr": [(0, 1e-6), (25, 1e-6), (50, 1e-4)]},
+        {
+            "loss": [(0, 6.95), (25, 6.9), (50, 6.55)],
+            "val_loss": [(25, 6.8123)],
+            "lr": [(0, 1e-6), (25, 1e-6), (50, 1e-4)],
+        },
     ),
     "Marian": (
         "[2021-01-01 10:00:00] Ep. 1 : Up. 500 : Sen. 61,234 : Cost 7.12345678 : Time 123.45s : 12345.67 words/s : gNorm 1.2345\n"
@@ -743,7 +751,9 @@ def test_a_box_and_a_block_without_end_do_not_fill_the_memory() -> None:
 def test_plain_lines_are_read_fast_enough(tmp_path: object) -> None:
     rng = random.Random(7)
     count = 20_000
-    text = "".join(f"step: {k} loss: {rng.random():.4f} grad_norm: {rng.random():.3f} lr: 1e-4\n" for k in range(count)).encode()
+    text = "".join(
+        f"step: {k} loss: {rng.random():.4f} grad_norm: {rng.random():.3f} lr: 1e-4\n" for k in range(count)
+    ).encode()
     log = TextLog(Pieces([text]), head=text[:4096])
     begun = time.process_time()
     total = sum(len(batch) for batch in batches(log))

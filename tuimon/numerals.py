@@ -72,7 +72,7 @@ def ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
 
 
 def log_ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
-    """Powers of ten from low to high (both > 0), thinned to about `count`; within one decade 1, 2, 5 or round values."""
+    """Powers of ten from low to high (both > 0), about `count` of them; within one decade 1, 2, 5 or round values."""
     bottom, top = math.log10(low), math.log10(high)
     stride = max(1, math.ceil((top - bottom) / max(count, 1)))
     powers = [p for p in range(math.ceil(bottom - 1e-9), math.floor(top + 1e-9) + 1) if p % stride == 0]

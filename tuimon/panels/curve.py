@@ -28,8 +28,8 @@ class Strokes(NamedTuple):
 class Curve:
     """The slices and axes of one panel from one picture to the next.
 
-    Both axes are sticky and the slices of the current pass are kept, so that a picture after an appended point costs the
-    last slices only, and differs from the one before in few cells.
+    Both axes are sticky and the slices of the current pass are kept, so that a picture after an appended point costs
+    the last slices only, and differs from the one before in few cells.
     """
 
     def __init__(self, *, robust: bool = True) -> None:

@@ -44,7 +44,9 @@ def layout_of(width: int, height: int) -> Layout:
         # One free column keeps neighbours apart.
         return Layout(width, height, _GUTTER, 1, width - _GUTTER - 1, height - 1 - axis, True, axis)
     gutter = _THIN_GUTTER if width >= 48 else 18 if width >= 30 else min(9, width // 2)
-    return Layout(width, height, gutter, 0, max(width - gutter - 1, 0), height, gutter == _THIN_GUTTER and height > 1, 0)
+    return Layout(
+        width, height, gutter, 0, max(width - gutter - 1, 0), height, gutter == _THIN_GUTTER and height > 1, 0
+    )
 
 
 class Title(NamedTuple):
@@ -97,9 +99,7 @@ class Marks(NamedTuple):
     rewinds: Sequence[int] = ()
 
 
-def body_picture(
-    layout: Layout, strokes: Strokes, marks: Marks, cursor: int | None, *, plain: bool = False
-) -> Picture:
+def body_picture(layout: Layout, strokes: Strokes, marks: Marks, cursor: int | None, *, plain: bool = False) -> Picture:
     """The panel without its title: what most records leave as it was."""
     canvas = Canvas(layout.width, layout.height)
     lines = lines_of(strokes.grid, marks.onsets, cursor)
@@ -209,7 +209,9 @@ def y_labels(scale: Scale, rows: int) -> dict[int, str]:
         return ends if rows > 1 else {}
     make = log_ticks if scale.log else ticks
     for count in range(max(2, rows // 3 + 1), 0, -1):
-        marks = [(rows - 1 - scale.level(value, 4 * rows) // 4, text) for value, text in make(scale.low, scale.high, count)]
+        marks = [
+            (rows - 1 - scale.level(value, 4 * rows) // 4, text) for value, text in make(scale.low, scale.high, count)
+        ]
         chosen = sorted(row for row, _ in marks)
         fits = all(len(text) < _GUTTER for _, text in marks)
         if fits and marks and all(b - a >= 2 for a, b in zip(chosen, chosen[1:], strict=False)):
@@ -223,7 +225,7 @@ def short_label(value: float) -> str:
 
 
 def _put_x_axis(canvas: Canvas, layout: Layout, grid: Grid, marks: Marks, plain: bool) -> None:
-    line, tick, corner = ("-", "+", "+") if plain else "\N{BOX DRAWINGS LIGHT HORIZONTAL}\N{BOX DRAWINGS LIGHT DOWN AND HORIZONTAL}\N{BOX DRAWINGS LIGHT UP AND RIGHT}"
+    line, tick, corner = "-++" if plain else "\u2500\u252c\u2514"  # horizontal, down and horizontal, up and right
     left, bottom = layout.x, layout.height - 1
     axis = bottom - 1 if layout.axis == 2 else None
     if axis is not None:
@@ -244,12 +246,20 @@ def _put_x_axis(canvas: Canvas, layout: Layout, grid: Grid, marks: Marks, plain:
             canvas.put(left + column, axis, _REWIND[plain], DIM)
     for step in step_ticks(grid.low, grid.high, max(2, layout.columns // 12)):
         column = grid.column(step)
-        if column is not None and _put_centred(canvas, layout, column, step_text(step), DIM, taken) and axis is not None:
+        if (
+            column is not None
+            and _put_centred(canvas, layout, column, step_text(step), DIM, taken)
+            and axis is not None
+        ):
             _put_tick(canvas, left + column, axis, tick, line)
 
 
 _ONSET: Mapping[bool, Mapping[str, str]] = {
-    False: {FAILURE: "\N{BLACK UP-POINTING TRIANGLE}", WARNING: "\N{WHITE UP-POINTING TRIANGLE}", NOTE: "\N{MIDDLE DOT}"},
+    False: {
+        FAILURE: "\N{BLACK UP-POINTING TRIANGLE}",
+        WARNING: "\N{WHITE UP-POINTING TRIANGLE}",
+        NOTE: "\N{MIDDLE DOT}",
+    },
     True: {FAILURE: "^", WARNING: "~", NOTE: "."},
 }
 _REWIND = {False: "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}", True: "<"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tuimon.signatures.divergence import Excursions
 from tuimon.signatures.early import BelowFloor, DivergesFromStart, InitialLossOff
-from tuimon.signatures.young import YoungSpike
 from tuimon.signatures.fit import Overfitting, Undertrained, ValidationBelowTraining
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.layers import DeadUnits, SaturatedUnits, VanishingGradient
@@ -16,6 +15,7 @@ from tuimon.signatures.slow import Oscillation, SlowDivergence
 from tuimon.signatures.still import FlatMidway, FrozenWeights, LearningRateTooLow
 from tuimon.signatures.stretch import Detector
 from tuimon.signatures.validation import MemorisingNoise, ValidationSpike, ValidationStands
+from tuimon.signatures.young import YoungSpike
 
 DETECTORS: tuple[type[Detector], ...] = (
     NonFinite,

@@ -180,7 +180,8 @@ class ZeroGradient(Detector):
     """The gradient norm is exactly zero: nothing reaches the parameters.
 
     Three lines in a row. A log whose every gradient norm is zero while the loss moves did not compute it, and is left
-    alone: such a log is judged after 16 losses, unless they are all equal; so is a loss of exactly zero that was reached by training.
+    alone: such a log is judged after 16 losses, unless they are all equal; so is a loss of exactly zero that was
+    reached by training.
     """
 
     def __init__(self) -> None:

@@ -266,7 +266,11 @@ class FlatMidway(Detector):
         origin, best = max(course.origin, course.first), min(block.mean for block in blocks)
         progress = origin - best
         last = blocks[-1]
-        if progress <= 0.0 or median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress or best < FAR_FROM_DONE * origin:
+        if (
+            progress <= 0.0
+            or median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress
+            or best < FAR_FROM_DONE * origin
+        ):
             return None
         middle, early = blocks[(count - 1) // 2], blocks[(count - 1) // 4]
         drops = (early.mean - middle.mean, middle.mean - last.mean)

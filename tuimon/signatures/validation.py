@@ -90,8 +90,8 @@ RISEN_SHARE = 0.05
 class ValidationStands(Detector):
     """The training loss falls, the validation loss stands far above it and has never gained anything: memorising-noise.
 
-    The case of losses without classes: after eight evaluations the least is above 85 % of the first, the last within 5 %
-    of the least and 1.5 times the training loss, which has fallen by 15 % since the first. A warning: an evaluation on
+    The case of losses without classes: after eight evaluations the least is above 85 % of the first, the last within
+    5 % of the least and 1.5 times the training loss, which has fallen by 15 % since the first. A warning: an evaluation on
     other data looks the same. Needs losses above zero.
     """
 
@@ -205,7 +205,9 @@ class ValidationSpike(Detector):
 
     def _told(self, ended: int | None) -> Finding:
         step, level, value = self._open if self._open is not None else (0, 0.0, 0.0)
-        why = f"val_loss {short(level)} -> {short(value)} at {step}" + (f", back at {ended}" if ended is not None else "")
+        why = f"val_loss {short(level)} -> {short(value)} at {step}" + (
+            f", back at {ended}" if ended is not None else ""
+        )
         return Finding("loss-spike", "spike", "warning", step, step, ended is None, why, ended)
 
     def rewind(self, step: int, course: Course) -> None:
