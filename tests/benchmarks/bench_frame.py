@@ -16,8 +16,8 @@ import time
 
 from tuimon.app.messages import Arrived
 from tuimon.app.monitor_app import MonitorApp, Options
-from tuimon.panels.wire import trim_updates
 from tuimon.monitor import Snapshot
+from tuimon.panels.wire import trim_updates
 from tuimon.record import Batch
 
 FRAMES = 400
@@ -62,8 +62,8 @@ async def frames(size: tuple[int, int], profile: cProfile.Profile | None) -> tup
         begun = time.process_time()
         for step in range(2000, 2000 + FRAMES):
             app.post_message(Arrived(batch(step, step + 1, rng)))
-            while app._newest.records <= step or app._frame is not None:
-                await asyncio.sleep(0)  # noqa: ASYNC110 - the loop of the app itself must turn
+            while app._newest.records <= step or app._frame is not None:  # noqa: ASYNC110 - the app must turn
+                await asyncio.sleep(0)
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         spent = time.process_time() - begun

@@ -35,10 +35,10 @@ class Excursions(Detector):
 
     Two records in a row above 8 sigma of the last 64 open an excursion (on 339,850 healthy public steps a single one
     occurs 651 times, two in a row never), or three of six above 4 sigma; it is over when two in a row are back within
-    3 sigma. Six in a row above 8 sigma that lose a quarter of the progress, or a median of five above the start of the run, are a divergence: a climb
-    or a raised learning rate is lr-too-high, a step up with an ordinary gradient a level-jump, a jump that stays open
-    for 200 records an unrecovered spike. Baselines leave excursions out. Thresholds are in units of the run's own noise
-    and progress, so nothing changes when the loss is scaled or shifted.
+    3 sigma. Six in a row above 8 sigma that lose a quarter of the progress, or a median of five above the start of the
+    run, are a divergence: a climb or a raised learning rate is lr-too-high, a step up with an ordinary gradient a
+    level-jump, a jump that stays open for 200 records an unrecovered spike. Baselines leave excursions out. Thresholds
+    are in units of the run's own noise and progress, so nothing changes when the loss is scaled or shifted.
 
     Running means show every wide batch as a spike, so they have none, and need ten times as many records in a row.
     Errs on schedules that raise the loss on purpose without logging the learning rate; silent on losses that are not
