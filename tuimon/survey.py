@@ -151,10 +151,9 @@ class Survey:
         self._bell.set()
 
     def look(self, *, deep: bool) -> None:
-        """Has the thread look now, and from now on into every run if `deep`."""
+        """Has the thread look now; and from now on into every run if `deep`, else into the newest alone."""
         self._deep = deep
-        if deep:
-            self._bell.set()
+        self._bell.set()
 
     def _run(self) -> None:
         pause = self._pause

@@ -63,23 +63,26 @@ class FollowingApp(App[None]):
         # All themes leave colours to the terminal; said here, NO_COLOR takes them away and does not replace them.
         super().__init__(ansi_color=True)
         self.generation = 0
-        self.taken = Taken(path=place.start if place else "")
+        self.taken = Taken()
+        self.watched = ""
         self.listing = Listing()
         self.said = ""
         self._place = place
+        self._run = place.run if place else None
         self._roles = dict(place.roles) if place else {}
         self._follower: Follower | None = None
         self._survey: Survey | None = None
         self._offered: frozenset[str] | None = None
         self._silence: Timer | None = None
+        if place is not None:
+            self._take(Taken(path=place.start))
 
     # What a subclass does.
 
-    def begin(self, name: str, *, other: bool) -> None:
+    def begin(self, *, other: bool) -> None:
         """What arrives from now on is the beginning of a run.
 
         Args:
-            name: of it, as a person may see it.
             other: it is another run, and not the same one with other roles.
         """
         raise NotImplementedError
@@ -103,11 +106,11 @@ class FollowingApp(App[None]):
         place = self._place
         if place is None:
             return
-        self._follow(place.source or self._later(place.start), place.start)
         if place.path != "-":
             self._survey = Survey(place.path, lambda listing: self.post_message(Surveyed(listing)), self._open_other)
             self._survey.shown = place.start
             self._survey.start()
+        self._follow(place.source or self._later(place.start), place.start)
 
     def stop_following(self) -> None:
         """Ends the threads."""
@@ -123,10 +126,17 @@ class FollowingApp(App[None]):
         if self._follower is not None:
             self._follower.acknowledge()
         if message.taken is not None:
-            self.taken = message.taken
-            if self._survey is not None:
-                self._survey.shown = message.taken.path
+            self._take(message.taken)
         return True
+
+    def _take(self, taken: Taken) -> None:
+        place, before, self.taken = self._place, self.taken.path, taken
+        if self._survey is not None:
+            self._survey.shown = taken.path
+        if place is not None and taken.path != before:
+            folder = place.path if os.path.isdir(place.path) else os.path.dirname(place.path)
+            # What the command line named has its name from there.
+            self.watched = "" if taken.path == place.path else plain_text(Listing(folder).name(taken.path), 60)
 
     def _open_other(self, run: Run) -> Source:
         """Opens a run of the folder: the roles of the command line are for it too."""
@@ -134,10 +144,8 @@ class FollowingApp(App[None]):
         return self._place.open(run, self._place.roles)
 
     def _later(self, path: str) -> Source:
-        place = self._place
-        assert place is not None
-        run = place.run if place.run is not None and place.run.path == path else self.listing.run(path)
-        return Later(path, partial(place.open, run, dict(self._roles)))
+        assert self._place is not None
+        return Later(path, partial(self._place.open, self._run, dict(self._roles)))
 
     def _follow(self, source: Source, path: str, before: Batch | None = None) -> None:
         """Reads `source` from now on, after posting `before`."""
@@ -164,14 +172,17 @@ class FollowingApp(App[None]):
 
     # Another input.
 
-    def turn_to(self, path: str) -> None:
+    def turn_to(self, run: Run) -> None:
         """Watches another run of the folder, from its start."""
+        self._turn(run)
+        self.begin(other=True)
+
+    def _turn(self, run: Run, before: Batch | None = None) -> None:
+        """Reads another run, after `before`."""
+        self._run = run
         self._roles = dict(self._place.roles) if self._place else {}
-        self.taken = Taken(path=path)
-        if self._survey is not None:
-            self._survey.shown = path
-        self._follow(self._later(path), path)
-        self.begin(plain_text(self.listing.name(path), 60), other=True)
+        self._take(Taken(path=run.path))
+        self._follow(self._later(run.path), run.path, before)
 
     def action_candidate(self) -> None:
         """Takes the next metric that could be the loss."""
@@ -183,9 +194,10 @@ class FollowingApp(App[None]):
         else:
             chosen = losses[(losses.index(loss) + 1) % len(losses)]
             self._roles["loss"] = chosen
-            self.taken = Taken(self.taken.described, path, chosen, losses)
+            self._run = self._run or self.listing.run(path)
+            self._take(Taken(self.taken.described, path, chosen, losses))
             self._follow(self._later(path), path)
-            self.begin("", other=False)
+            self.begin(other=False)
 
     def say(self, text: str) -> None:
         """Answers a key for a few seconds."""
@@ -217,14 +229,22 @@ class FollowingApp(App[None]):
         self._offered = frozenset(run.path for run in self.listing.runs)
         if self._survey is not None:
             self._survey.look(deep=False)
-        if path:
-            self.turn_to(path)
+        run = self.listing.run(path) if path else None
+        if run is not None:
+            self.turn_to(run)
+        elif path:
+            self.say("that run is gone")
         self.request_frame()
 
     def _shelf(self) -> Shelf:
-        return Shelf(
-            self.listing, self.taken.path, self.known(), self.taken.described, self.now(), bool(self.listing.folder)
-        )
+        if self._survey is None:
+            note = "this input lies in no folder"
+        else:
+            note = "no run was found there" if self.listing.folder else "looking ..."
+        title, semicolon, rest = self.taken.described.partition(";")
+        # Without the count of records, which grows.
+        described = title.partition(",")[0] + semicolon + rest
+        return Shelf(self.listing, self.taken.path, self.known(), described, self.now(), note)
 
     def on_surveyed(self, message: Surveyed) -> None:
         self.listing = message.listing
@@ -264,8 +284,5 @@ class FollowingApp(App[None]):
         standing = self.listing.standings.get(newest.path)
         if standing is None or not continues(self.known(), newest, standing, shown):
             return
-        self.taken = Taken(path=newest.path)
-        if self._survey is not None:
-            self._survey.shown = newest.path
-        self._follow(self._later(newest.path), newest.path, Batch(marks=(Mark(0, "restart", {}),)))
+        self._turn(newest, Batch(marks=(Mark(0, "restart", {}),)))
         self.say(f"restarted: going on with {plain_text(self.listing.name(newest.path), 40)}")

@@ -152,12 +152,11 @@ class MonitorApp(FollowingApp):
     def on_unmount(self) -> None:
         self.stop_following()
 
-    def begin(self, name: str, *, other: bool) -> None:
+    def begin(self, *, other: bool) -> None:
         self.monitor = Monitor()
         self._newest, self._held, self._samples = self.monitor.snapshot, None, None
         self._age = self._taken_for = ""
         if other:
-            self.options = replace(self.options, name=name)
             view = self.desk.view
             self.desk = Desk(View(log=view.log, smooth=view.smooth, overlay=view.overlay, share=view.share))
         elif self.desk.paused:
@@ -250,7 +249,7 @@ class MonitorApp(FollowingApp):
             columns=columns,
             desk=self.desk,
             status=self.status,
-            name=self.options.name,
+            name=self.watched or self.options.name,
             format=self._taken_for,
             choice=self.choice,
             hint=self.hint,

@@ -133,7 +133,7 @@ def _options(args: argparse.Namespace) -> Options:
 
 
 def _name(args: argparse.Namespace) -> str:
-    return "standard input" if args.file == "-" else plain_text(os.path.basename(os.path.normpath(args.file)), 60)
+    return "standard input" if args.file == "-" else plain_text(os.path.basename(os.path.abspath(args.file)), 60)
 
 
 def _keyboard_from_the_terminal() -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rich.cells import cell_len
+
 from tuimon.monitor import Snapshot
 from tuimon.panels import words
 from tuimon.panels.ink import Line, Span, fit, wrap
@@ -21,8 +23,8 @@ PENDING = "..."
 FORMAT, STEP, VERDICT, AGE = 18, 13, 11, 8
 """Cells of the columns; names take what is left."""
 
-NARROW = 66
-"""Cells under which the format is left out: a name cut to twelve characters tells runs apart no more."""
+NARROW = 80
+"""Cells under which the format is left out: a name cut to fewer than twenty characters tells runs apart no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Shelf:
         snapshot: of that run.
         described: what its input was taken for, in one line.
         now: Unix time in seconds.
-        looked: a look at the folder has come back.
+        note: what to say while there is no run to list.
     """
 
     listing: Listing = field(default_factory=Listing)
@@ -43,7 +45,7 @@ class Shelf:
     snapshot: Snapshot = field(default_factory=Snapshot)
     described: str = ""
     now: float = 0.0
-    looked: bool = False
+    note: str = ""
 
     @property
     def paths(self) -> list[str]:
@@ -55,11 +57,13 @@ def runs_lines(shelf: Shelf, chosen: str, width: int, height: int, ascii_only: b
     """The list in `height` lines of at most `width` cells: title, the runs around `chosen`, what is shown now."""
     foot = _foot(shelf, width, height)
     room = max(height - 3 - len(foot), 1)
-    rows = [_row(shelf, run, run.path == chosen, width, ascii_only) for run in shelf.listing.runs]
+    name_room = _name_room(shelf, width)
+    wide = width >= NARROW
+    rows = [_row(shelf, run, run.path == chosen, name_room, wide, ascii_only) for run in shelf.listing.runs]
     top = window_top(shelf, chosen, height, width)
     body = rows[top : top + room]
     if not rows:
-        body = [(Span(" no run was found here" if shelf.looked else f" looking {PENDING}", "dim"),)]
+        body = [(Span(f" {plain_text(shelf.note)}", "dim"),)]
     below = len(rows) - top - room
     more: Line = (Span(f" {below} more below" if below > 0 else "", "dim"),)
     return [_title(shelf, width), (), *body, *[()] * (room - len(body)), more, *foot][:height]
@@ -91,19 +95,28 @@ def _foot(shelf: Shelf, width: int, height: int) -> list[Line]:
     return [*((Span(f" {line}", "dim"),) for line in described), (Span(f" {KEYS}", "key"),)]
 
 
-def _row(shelf: Shelf, run: Run, chosen: bool, width: int, ascii_only: bool) -> Line:
+def _name_room(shelf: Shelf, width: int) -> int:
+    """Cells for names: as many as the longest takes, so that the columns stand beside them, or what is left."""
+    left = width - 4 - STEP - VERDICT - AGE - 4 - (FORMAT + 2 if width >= NARROW else 0)
+    longest = max([cell_len(_name(shelf, run)) for run in shelf.listing.runs], default=0)
+    return max(8, min(left, longest + 2))
+
+
+def _name(shelf: Shelf, run: Run) -> str:
+    return plain_text(shelf.listing.name(run.path), 200)
+
+
+def _row(shelf: Shelf, run: Run, chosen: bool, room: int, wide: bool, ascii_only: bool) -> Line:
     alphabet = marks(ascii_only)
     here = run.path == shelf.shown
     standing = _standing(shelf) if here else shelf.listing.standings.get(run.path)
     mark, word, ink = _verdict(standing, ascii_only)
     step = PENDING if standing is None else "" if standing.last_step is None else words.steps(standing.last_step)
-    wide = width >= NARROW
-    room = max(width - 4 - STEP - VERDICT - AGE - 5 - (FORMAT + 2 if wide else 0), 8)
-    name = plain_text(shelf.listing.name(run.path), 200)
+    name = _tail(_name(shelf, run), room, ascii_only)
     cells = [
         Span(alphabet.chosen if chosen else " ", "chosen"),
         Span(f"{mark} ", ink),
-        *fit((Span(_tail(name, room, ascii_only), "chosen" if chosen else "strong" if here else "plain"),), room),
+        *fit((Span(name, "chosen" if chosen else "strong" if here else "plain"),), room),
         Span("  "),
         *(fit((Span(run.title, "dim"),), FORMAT + 2) if wide else ()),
         Span(f"{f'step {step}' if step and step != PENDING else step:<{STEP}}  "),
@@ -130,7 +143,9 @@ def _verdict(standing: Standing | None, ascii_only: bool) -> tuple[str, str, str
 
 def _tail(name: str, room: int, ascii_only: bool) -> str:
     """The end of a path: runs of one folder differ there."""
-    if len(name) <= room:
+    if cell_len(name) <= room:
         return name
     dots = "..." if ascii_only else "\N{HORIZONTAL ELLIPSIS}"
-    return dots + name[-(room - len(dots)) :]
+    while cell_len(name) > room - len(dots):
+        name = name[1:]
+    return dots + name
