@@ -20,7 +20,11 @@ def test_the_median_is_the_textbook_one(values: list[float]) -> None:
     assert stats.median(values) == pytest.approx(statistics.median(values))
 
 
-@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=80), st.sampled_from([0.25, 2.0, 1024.0]), st.integers(-64, 64))
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=1, max_size=80),
+    st.sampled_from([0.25, 2.0, 1024.0]),
+    st.integers(-64, 64),
+)
 def test_a_level_scales_and_shifts_with_its_sample(values: list[float], scale: float, shift: float) -> None:
     one, other = stats.level_of(values), stats.level_of([value * scale + shift for value in values])
     spread = max(values) - min(values)
@@ -39,7 +43,7 @@ def test_the_scale_of_a_normal_sample_is_its_standard_deviation() -> None:
 def test_outliers_do_not_move_a_level() -> None:
     rng = random.Random(1)
     values = [rng.gauss(0, 1) for _ in range(64)]
-    with_spikes = values[:62] + [1e9, 1e9]
+    with_spikes = [*values[:62], 1e9, 1e9]
     assert stats.level_of(with_spikes).sigma < 2 * stats.level_of(values).sigma
 
 
@@ -65,6 +69,9 @@ def test_the_level_of_logarithms_is_free_of_scale() -> None:
     rng = random.Random(1)
     values = [math.exp(rng.gauss(0, 0.3)) for _ in range(64)]
     one, other = stats.log_level_of(values), stats.log_level_of([1e6 * value for value in values])
+    assert one is not None
+    assert other is not None
+    assert stats.log_level_of([0.0, 1.0]) is None
     assert other.middle - one.middle == pytest.approx(math.log(1e6))
     assert other.sigma == pytest.approx(one.sigma)
     assert 0.2 < one.sigma < 0.5
@@ -86,7 +93,9 @@ def test_autocorrelation_tells_noise_alternation_and_a_running_mean() -> None:
     assert abs(stats.autocorrelation(noise)) < 0.06
     assert stats.autocorrelation([(-1.0) ** i for i in range(64)]) < -0.9
     assert stats.autocorrelation([sum(noise[i : i + 9]) for i in range(1990)]) > 0.8
-    assert stats.autocorrelation([b - a for a, b in zip(noise, noise[1:], strict=False)]) == pytest.approx(-0.5, abs=0.05)
+    assert stats.autocorrelation([b - a for a, b in zip(noise, noise[1:], strict=False)]) == pytest.approx(
+        -0.5, abs=0.05
+    )
     assert stats.autocorrelation([2.5] * 30) == 0.0
 
 

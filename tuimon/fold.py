@@ -36,6 +36,7 @@ class Fold:
         self._there: dict[str, float] = {}
         self._resumes = False
         self._has_loss = False
+        self._layered = False
         self._recent: deque[tuple[int, float | None]] = deque(maxlen=STRAGGLERS)
 
     def feed(self, batch: Batch) -> Iterator[Batch]:
@@ -74,6 +75,7 @@ class Fold:
             backs = self._merge(steps, merged)
             columns = merged
         self._resumes = False
+        self._layered = any("/" in name for name in columns)
         self._walk(steps, times, columns, backs)
         if forward:
             losses = columns.get("loss") or [None] * len(steps)
@@ -145,6 +147,7 @@ class Fold:
         course = self.course
         part = {name: column[start:end] for name, column in columns.items()}
         stretch = Stretch(course.records, steps[start:end], times[start:end], part, course)
+        stretch.layered = self._layered
         if not _fill(stretch):
             rows = _bad_rows(part)
             same = next((i for i in range(1, len(rows)) if rows[i] != rows[0]), len(rows))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from heapq import nlargest
 from itertools import compress, islice
 from operator import mul, sub
 from typing import NamedTuple
@@ -76,7 +75,7 @@ def level_of(values: Iterable[float]) -> Level:
     if count >= TAIL_POINTS:
         # A skewed sample, whose upper values lie far out as a rule, is wider upwards than its middle says; the newest
         # points say it, because those before may still come from a fall.
-        sigma = max(sigma, (nlargest(TAIL_RANK, values[-TAIL_POINTS:])[-1] - middle) / TAIL_SIGMAS)
+        sigma = max(sigma, (sorted(values[-TAIL_POINTS:])[-TAIL_RANK] - middle) / TAIL_SIGMAS)
     return Level(middle, max(sigma, FLOAT32_GRAIN * abs(middle), 1e-300))
 
 
@@ -84,8 +83,10 @@ IQR_TO_SIGMA = 1.349
 """Interquartile range of a normal sample over its standard deviation."""
 
 
-def log_level_of(values: Iterable[float]) -> Level:
-    """Median and scale of the natural logarithms of positive values in the order of time, from their quartiles: one sort, few logarithms.
+def log_level_of(values: Iterable[float]) -> Level | None:
+    """Median and scale of the natural logarithms of values in the order of time; None when not all are positive.
+
+    From the quartiles: one sort and few logarithms.
 
     Raises:
         IndexError: there are no values.
@@ -93,11 +94,13 @@ def log_level_of(values: Iterable[float]) -> Level:
     values = list(values)
     ordered = sorted(values)
     count = len(ordered)
+    if ordered[0] <= 0.0:
+        return None
     middle = math.log(ordered[count // 2])
     quartiles = math.log(ordered[(3 * count) // 4]) - math.log(ordered[count // 4])
     sigma = max(quartiles / IQR_TO_SIGMA, FLOAT32_GRAIN)
     if count >= TAIL_POINTS:
-        sigma = max(sigma, (math.log(nlargest(TAIL_RANK, values[-TAIL_POINTS:])[-1]) - middle) / TAIL_SIGMAS)
+        sigma = max(sigma, (math.log(sorted(values[-TAIL_POINTS:])[-TAIL_RANK]) - middle) / TAIL_SIGMAS)
     if quartiles <= 0.0:
         sigma = max(sigma, (math.log(ordered[-1]) - math.log(ordered[0])) / count)
     return Level(middle, sigma)

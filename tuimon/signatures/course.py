@@ -36,6 +36,9 @@ SMOOTHED = -0.25
 """Lag-1 autocorrelation of the loss differences above which the log holds a running mean: raw noise gives -0.5 +- 0.1,
 an exponential mean with weight a on the newest -a / 2, and a curve without noise 1."""
 
+MIXED = 2
+"""Renewals in a row within which the loss crosses zero: then it is not one that falls towards a floor."""
+
 SCALERS = ("loss_scale", "loss scale", "grad_scale", "skipped")
 """Metrics that show a loss scaler at work."""
 
@@ -150,7 +153,9 @@ class Course:
             self._new_evaluations += len(stretch.val.values)
         if self.first_step is None:
             self.first_step = stretch.steps[0]
-        self.last_step = stretch.steps[-1]
+        newest = max(stretch.steps)
+        if self.last_step is None or newest > self.last_step:
+            self.last_step = newest
         self.records += len(stretch)
         if not self.scaled:
             columns = [stretch.columns[name] for name in SCALERS if name in stretch.columns]
@@ -165,16 +170,18 @@ class Course:
         """Computes what detectors compare with; True when the outline has a new block."""
         self.logged |= self._new_logged
         self.evaluations = self._new_evaluations
-        self.logged.update(
-            role
-            for role, new in (("loss", self._new_losses), ("grad_norm", self._new_gns), ("lr", self._new_lrs))
-            if new
-        )
+        for role, new in (("loss", self._new_losses), ("grad_norm", self._new_gns), ("lr", self._new_lrs)):
+            if new:
+                self.logged.add(role)
         if self._new_lrs:
-            self.lr_peak = max(self.lr_peak, *self._new_lrs)
+            highest = max(self._new_lrs)
+            self.lr_peak = max(self.lr_peak, highest)
         grown = False
         if self._new_losses:
-            grown = self.outline.add(block_of(self._new_steps, self._new_losses, self._new_gns, self._new_lrs))
+            block = block_of(self._new_steps, self._new_losses, self._new_gns, self._new_lrs)
+            grown = self.outline.add(block)
+            self._signs = self._signs + 1 if block.low < 0.0 < block.high else 0
+            self.mixed = self._signs >= MIXED
         self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
         self.count, self.best = self._seen, self._least
         if self._start:
@@ -191,11 +198,9 @@ class Course:
                 self._kind = here if self._kind is None or young else 0.5 * (self._kind + here)
                 self.smooth = declared or self._kind > SMOOTHED
             self.level = level_of(values)
-            self._signs = self._signs + 1 if min(values) < 0.0 < max(values) else 0
-            self.mixed = self._signs >= 2
         gns = _calm(self.gns, self.gn_steps, self._excluded_gns)
-        if len(gns) >= ARMED and min(gns) > 0.0:
-            self.log_gn = log_level_of(gns)
+        if len(gns) >= ARMED:
+            self.log_gn = log_level_of(gns) or self.log_gn
         return grown
 
     def lr_jump(self, lr: float) -> None:
@@ -209,6 +214,7 @@ class Course:
         """A resume, a rewind to `step`, or a new phase: the old level no longer says what is normal."""
         self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
         if step is not None:
+            self.last_step = None
             self.outline.back_to(step)
             if self.first_step is not None and step <= self.first_step:
                 # From the very start again: another run in the same file.

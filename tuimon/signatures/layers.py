@@ -37,6 +37,8 @@ class VanishingGradient(Detector):
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once on logs without layers."""
+        if not stretch.layered:
+            return
         names = layers(stretch.columns, "grad_norm/", "grad_norm_layer/")
         if len(names) < 2:
             return
@@ -94,6 +96,8 @@ class LostUnits(Detector):
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once on logs without layers."""
+        if not stretch.layered:
+            return
         names = layers(stretch.columns, *self.prefixes)
         for name in names:
             column = stretch.columns[name]

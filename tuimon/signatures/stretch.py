@@ -37,12 +37,13 @@ class Stretch:
         steps: optimizer step of each record.
         times: Unix time of each record, None where the log has none.
         columns: metric name -> value per record, as logged.
+        layered: some metric has a name with a slash, such as `grad_norm/<layer>`.
         finite: no role has a non-finite value here.
         loss, gn, lr, val: the finite values of the four roles.
         course: the run up to the record before this stretch.
     """
 
-    __slots__ = ("columns", "course", "finite", "gn", "index", "loss", "lr", "steps", "times", "val")
+    __slots__ = ("columns", "course", "finite", "gn", "index", "layered", "loss", "lr", "steps", "times", "val")
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Stretch:
         self.columns = columns
         self.course = course
         self.finite = True
+        self.layered = False
         self.loss = self.gn = self.lr = self.val = NO_POINTS
 
     def __len__(self) -> int:
