@@ -60,7 +60,7 @@ def main() -> int:
         "Rows (raw log, every step)": rows_table(raw),
         "Healthy runs": healthy_table(raw),
         f"The same runs by others (any alarm; tuimon: warning or failure; {RAW.name} log)": rivals_table(
-            runs, raw, not options.no_peers
+            raw, peers=not options.no_peers
         ),
     }
     tables["Rows about the log, made from the plain healthy runs"] = derived_table(runs)

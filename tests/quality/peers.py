@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,8 +23,9 @@ PEERS: dict[str, tuple[str, ...]] = {
     "losslint": ("check", "{folder}", "--format", "json"),
     "runmedic": ("diagnose", "{folder}", "--json"),
 }
-# The severities that count as an alarm: what makes it exit with a failure, and the next lower.
-ALARMS = {"critical", "error", "warning"}
+# What they call a failure and what they call a warning.
+FAILURES = {"critical", "error"}
+WARNINGS = {"warning"}
 
 
 def write_logs(runs: Iterable[Run], folder: Path) -> dict[str, Run]:
@@ -40,8 +42,8 @@ def write_logs(runs: Iterable[Run], folder: Path) -> dict[str, Run]:
     return written
 
 
-def alarms(program: str, folder: Path) -> set[str] | None:
-    """Names of the files of which `program` said a warning or worse; None when it is not there or gave no answer."""
+def severities(program: str, folder: Path) -> dict[str, set[str]] | None:
+    """File name -> severities of what `program` said of it; None when it is not installed or gave no answer."""
     command = shutil.which(program, path=os.environ.get("TUIMON_PEERS"))
     if command is None:
         return None
@@ -51,6 +53,11 @@ def alarms(program: str, folder: Path) -> set[str] | None:
         found = json.loads(answer.stdout)
     except (ValueError, OSError, subprocess.TimeoutExpired):
         return None
+    said: dict[str, set[str]] = defaultdict(set)
     if program == "losslint":
-        return {Path(x["source"]).name for x in found["findings"] if x["severity"] in ALARMS}
-    return {f"{x['run']}.jsonl" for x in found if any(y["severity"] in ALARMS for y in x["findings"])}
+        for finding in found["findings"]:
+            said[Path(finding["source"]).name].add(finding["severity"])
+    else:
+        for run in found:
+            said[f"{run['run']}.jsonl"] |= {finding["severity"] for finding in run["findings"]}
+    return said
