@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tuimon.commands.orderly import orderly
+
 COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.commands.<name> does it
     "watch": "follow a run on the screen",
     "diagnose": "say what is wrong with a run, as text or JSON",
@@ -49,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     try:
-        return int(importlib.import_module(f"tuimon.commands.{args.command}").run(args))
+        with orderly():
+            return int(importlib.import_module(f"tuimon.commands.{args.command}").run(args))
     except BrokenPipeError:
         # The reader of our output went away (`| head`): not an error of ours. Leave nothing for the exit flush to hit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import var
@@ -18,7 +19,7 @@ from tuimon.app.explain import ExplainScreen
 from tuimon.app.following import FollowingApp, Place
 from tuimon.app.help import HelpScreen
 from tuimon.app.messages import Arrived, StatusChanged
-from tuimon.app.terminal import only_clicks, takes_output
+from tuimon.app.terminal import fault, on_signals, only_clicks, terminal_state
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.follow import Status
 from tuimon.monitor import Monitor, Snapshot
@@ -41,6 +42,9 @@ from tuimon.store import Store
 
 GLANCE = 2.0
 """Seconds between looks at the clock, for a stall and the age of the last record; cheap, and sends nothing itself."""
+
+EXIT_HUNG_UP = 129
+"""What a shell says of a program that ended because its terminal was closed."""
 
 STALLED = 0.1
 """Seconds until a terminal that took no output is asked again."""
@@ -143,6 +147,8 @@ class MonitorApp(FollowingApp):
     def on_mount(self) -> None:
         self.query_one(FilterLine).cursor_blink = False
         only_clicks(self._driver)
+        if not self.is_headless:
+            on_signals(self.leave)
         self.set_interval(GLANCE, self.glance)
         self.show()
         if not gc.isenabled():
@@ -223,10 +229,22 @@ class MonitorApp(FollowingApp):
 
     def _draw(self) -> None:
         self._frame = None
-        if takes_output():
+        state = terminal_state()
+        if state == "ready":
             self.show()
+        elif state == "gone":
+            self.leave(EXIT_HUNG_UP)
         else:
             self._frame = asyncio.get_running_loop().call_later(STALLED, self.call_next, self._draw)
+
+    def leave(self, code: int) -> None:
+        """Ends the program with this exit code, and restores the terminal."""
+        self.exit(return_code=code)
+
+    def _fatal_error(self) -> None:
+        """One line; the toolkit would print the source of every frame, from which nobody learns more."""
+        self._exit_renderables.append(Text(fault(self._exception) if self._exception else "tuimon stopped", "bold"))
+        self._close_messages_no_wait()
 
     def show(self) -> None:
         """Draws the present state."""

@@ -2,31 +2,83 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import select
+import signal
 import sys
+import termios
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Literal
 
 from textual.driver import Driver
+
+from tuimon.plain import plain_text
 
 CLICKS_ONLY = "\x1b[?1003l\x1b[?1002l"
 """Takes back the report of every motion: it costs bytes on the way to the program, and no panel uses it."""
 
+PATIENCE = 1.0
+"""Seconds that a program which was told to end waits for a stalled terminal to take its last words."""
 
-def takes_output() -> bool:
-    """The terminal would take bytes now; False while it is stalled (flow control, a dead link).
+State = Literal["ready", "stalled", "gone"]
+
+
+def terminal_state() -> State:
+    """Whether the terminal would take bytes now, is stalled (flow control, a slow or dead link), or was closed.
 
     A frame for a stalled terminal is skipped: the toolkit queues thirty writes and then stops the whole program.
     """
     try:
         file = sys.__stderr__
         if file is None or not file.isatty():
-            return True
-        return bool(select.select([], [file.fileno()], [], 0)[1])
+            return "ready"
+        poll = select.poll()
+        poll.register(file.fileno(), select.POLLOUT)
+        ready = poll.poll(0)
     except (OSError, ValueError):
         # No terminal to ask: a test, or one that is just going away; the toolkit deals with both.
-        return True
+        return "ready"
+    if not ready:
+        return "stalled"
+    return "gone" if ready[0][1] & (select.POLLHUP | select.POLLERR | select.POLLNVAL) else "ready"
 
 
 def only_clicks(driver: Driver | None) -> None:
     """Has the terminal report clicks and the wheel, and no motion."""
     if driver is not None:
         driver.write(CLICKS_ONLY)
+
+
+def on_signals(leave: Callable[[int], object]) -> None:
+    """Has `leave(exit code)` called when the program is told to end; a second signal ends it at once."""
+    loop = asyncio.get_running_loop()
+
+    def told(number: signal.Signals) -> None:
+        loop.remove_signal_handler(number)
+        leave(128 + number)
+        unblocked = threading.Timer(PATIENCE, discard_output)
+        unblocked.daemon = True
+        unblocked.start()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Whoever started us with `nohup` wants it ignored; outside the main thread signals are not ours.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            with contextlib.suppress(ValueError, RuntimeError):
+                loop.add_signal_handler(number, told, number)
+
+
+def discard_output() -> None:
+    """Drops what the terminal has not taken, so that nothing waits for it any more."""
+    with contextlib.suppress(termios.error, OSError, ValueError, AttributeError):
+        termios.tcflush(sys.__stderr__.fileno(), termios.TCOFLUSH)  # type: ignore[union-attr]
+
+
+def fault(error: BaseException) -> str:
+    """One line on an error of our own: what it was and where, for whoever reports it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = next((frame for frame in reversed(frames) if "tuimon" in frame.filename), frames[-1] if frames else None)
+    where = f" ({own.filename.rpartition('tuimon/')[2]}:{own.lineno})" if own else ""
+    return plain_text(f"tuimon: the screen stopped, a fault of its own: {type(error).__name__}: {error}{where}", 300)
