@@ -14,6 +14,7 @@ from tuimon.app.explain import ExplainScreen
 from tuimon.app.help import HelpScreen
 from tuimon.app.monitor_app import FilterLine, MonitorApp
 from tuimon.app.runs import RunsScreen
+from tuimon.app.runs import RunsScreen
 from tuimon.follow import Status
 from tuimon.panels.keys import KEYS
 from tuimon.panels.metric import MetricPanel
@@ -299,6 +300,14 @@ async def lists_the_runs(shown: Screen) -> None:
     await shown.press("q")
     assert not isinstance(shown.app.screen, RunsScreen)
     assert not shown.app._exit
+
+
+@checks("o")
+async def lists_runs(shown: Screen) -> None:
+    await shown.press("o")
+    assert isinstance(shown.app.screen, RunsScreen)
+    await shown.press("escape")
+    assert not isinstance(shown.app.screen, RunsScreen)
 
 
 @checks("/")
