@@ -268,6 +268,13 @@ async def test_a_log_with_one_loss_says_so(tmp_path: Path) -> None:
         assert "loss <-" not in shown.header
 
 
+async def test_a_log_without_a_loss_says_what_there_is(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"step": i, "acc": 0.5, "f1": 0.25, "auc": 0.5, "map": 0.1} for i in range(9)]
+    async with watching(samples.write(tmp_path, "m.jsonl", samples.jsonl(rows)), size=(120, 24)) as shown:
+        await until(shown, lambda: records(shown) == 9)
+        assert "no loss among acc, f1, auc and 1 more (--map loss=NAME)" in shown.header
+
+
 async def test_a_pipe_is_not_read_twice(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -350,7 +357,7 @@ def test_only_a_run_that_goes_on_is_taken_for_a_restart(
 
 async def test_an_empty_folder_is_waited_in_and_its_first_run_is_shown(tmp_path: Path) -> None:
     async with watching(tmp_path) as shown:
-        await until(shown, lambda: shown.app.status.state == "waiting")
+        await until(shown, lambda: "no run in this folder yet, waiting" in shown.header)
         samples.write(tmp_path, "deep/run.csv", samples.csv(samples.losses(6)))
         await until(shown, lambda: records(shown) == 6)
         assert shown.app.taken.path == str(tmp_path / "deep" / "run.csv")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from textual.app import App
 from textual.timer import Timer
 
-from tuimon.app.messages import Arrived, StatusChanged, Surveyed, Taken, taken
+from tuimon.app.messages import Arrived, StatusChanged, Surveyed
 from tuimon.app.runs import RunsScreen
+from tuimon.app.taken import Taken, taken
 from tuimon.follow import Follower, Status
 from tuimon.monitor import Snapshot
 from tuimon.panels.runs import Shelf
@@ -129,14 +130,14 @@ class FollowingApp(App[None]):
             self._take(message.taken)
         return True
 
-    def _take(self, taken: Taken) -> None:
-        place, before, self.taken = self._place, self.taken.path, taken
+    def _take(self, now: Taken) -> None:
+        place, before, self.taken = self._place, self.taken.path, now
         if self._survey is not None:
-            self._survey.shown = taken.path
-        if place is not None and taken.path != before:
+            self._survey.shown = now.path
+        if place is not None and now.path != before:
             folder = place.path if os.path.isdir(place.path) else os.path.dirname(place.path)
             # What the command line named has its name from there.
-            self.watched = "" if taken.path == place.path else plain_text(Listing(folder).name(taken.path), 60)
+            self.watched = "" if now.path == place.path else plain_text(Listing(folder).name(now.path), 60)
 
     def _open_other(self, run: Run) -> Source:
         """Opens a run of the folder: the roles of the command line are for it too."""
@@ -153,22 +154,24 @@ class FollowingApp(App[None]):
         if self._follower is not None:
             # Its thread lets go of the file by itself; the screen does not wait for a read that takes long.
             self._follower.stop(0.0)
-        post = partial(self._post, source, path, self.generation, set())
+        post = partial(self._post, source, path, self.generation, {})
         self._follower = Follower(source, post, path=path)
         if before is not None:
             self.post_message(Arrived(before, self.generation))
         self._follower.start()
 
-    def _post(self, source: Source, path: str, generation: int, seen: set[str], brought: Batch | Status) -> None:
+    def _post(self, source: Source, path: str, generation: int, seen: dict[str, None], brought: Batch | Status) -> None:
         """Called in the follower's thread."""
         if isinstance(brought, Status):
+            if brought.state == "waiting" and os.path.isdir(path):
+                brought = replace(brought, text="no run in this folder yet, waiting")
             self.post_message(StatusChanged(brought, generation))
             return
         if any(mark.kind == "restart" for mark in brought.marks):
             seen.clear()
-        fresh = not seen or not seen.issuperset(brought.columns)
-        seen.update(brought.columns)
-        self.post_message(Arrived(brought, generation, taken(source, path) if fresh else None))
+        fresh = not seen or not seen.keys() >= brought.columns.keys()
+        seen.update(dict.fromkeys(brought.columns))
+        self.post_message(Arrived(brought, generation, taken(source, path, seen) if fresh else None))
 
     # Another input.
 
@@ -263,16 +266,9 @@ class FollowingApp(App[None]):
             return self.said
         runs = self.listing.runs
         appeared = bool(runs) and runs[0].path != self.taken.path and runs[0].path not in (self._offered or ())
-        return "newer run: press o" if appeared and not isinstance(self.screen, RunsScreen) else ""
-
-    @property
-    def choice(self) -> str:
-        """Which metric plays the loss, where that is worth a word."""
-        loss, others = self.taken.loss, len(self.taken.losses) - 1
-        if loss in ("", "loss") and others < 1:
-            return ""
-        more = f", {others} other{'s' * (others > 1)} (c)" if others > 0 else ""
-        return f"loss <- {plain_text(loss, 30)}{more}"
+        if appeared and not isinstance(self.screen, RunsScreen):
+            return "newer run: press o"
+        return self.taken.lack
 
     def _follow_a_restart(self) -> None:
         """Goes on with the file that a restarted training writes, keeping the curve."""

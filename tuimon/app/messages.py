@@ -6,41 +6,10 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from tuimon.app.taken import Taken
 from tuimon.follow import Status
 from tuimon.record import Batch
-from tuimon.sources.base import Source
 from tuimon.survey import Listing
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a source takes its input for.
-
-    Attributes:
-        described: in one line.
-        path: of what is read.
-        loss: the metric that plays the loss, empty without one.
-        losses: every metric that could, best first.
-    """
-
-    described: str = ""
-    path: str = ""
-    loss: str = ""
-    losses: tuple[str, ...] = ()
-
-
-def taken(source: Source, path: str) -> Taken:
-    """What `source` takes its input for now; to be asked in the thread that reads it.
-
-    Args:
-        source: which.
-        path: what was opened, for a source that does not tell.
-    """
-    loss = source.roles.get("loss", "")
-    losses = tuple(source.candidates.get("loss", ()))
-    if loss and loss not in losses:
-        losses = (loss, *losses)
-    return Taken(source.describe(), getattr(source, "path", path), loss, losses)
 
 
 @dataclass

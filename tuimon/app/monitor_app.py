@@ -269,7 +269,7 @@ class MonitorApp(FollowingApp):
             status=self.status,
             name=self.watched or self.options.name,
             format=self._taken_for,
-            choice=self.choice,
+            choice=self.taken.choice,
             hint=self.hint,
             age=self._age,
             behind=behind,
