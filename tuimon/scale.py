@@ -21,7 +21,7 @@ _LARGEST = 8e307
 
 
 class Grid(NamedTuple):
-    """The x axis: `slices` equal slices of the steps low..high, the dot columns `stride` apart."""
+    """The x axis: `count` equal slices of the steps low..high, the dot columns `stride` apart."""
 
     low: int
     high: int
@@ -59,7 +59,7 @@ def live_grid(low: int, high: int, dots: int) -> Grid:
     span = high - low + 1
     stride = next((k for k in (40, 20, 10, 6, 4, 3, 2) if span * k <= dots), 1)
     count = dots // stride
-    width = _width(lambda steps: high - low // steps * steps + 1 <= steps * count)
+    width = _width(lambda width: high - low // width * width + 1 <= width * count)
     start = low // width * width
     return Grid(start, start + width * count - 1, count, stride)
 
@@ -70,7 +70,7 @@ def tail_grid(low: int, high: int, dots: int) -> Grid:
     span = high - low + 1
     stride = next((k for k in (20, 10, 6, 4, 3, 2) if span * k <= dots * 3 // 4), 1)
     count = dots // stride
-    width = _width(lambda steps: span <= steps * (count - count // 4))
+    width = _width(lambda width: span <= width * (count - count // 4))
     hop = max(1, count // 4) * width
     start = low // hop * hop
     return Grid(start, start + width * count - 1, count, stride)
@@ -119,7 +119,7 @@ def limits(
         curves: what is drawn.
         before: the axis so far; it is kept while the curves lie inside and fill at least 60 % of it.
         log: a logarithmic axis; values <= 0 have no say.
-        robust: leave out what lies more than three times the range of the other values away from them, so that one
+        robust: leave out what lies more than 1.5 times the range of the other values away from them, so that one
             outlier does not flatten the curve. The outermost 2 % of the slices (at least one of five) count as others.
     """
     lows: list[float] = []
@@ -159,10 +159,10 @@ def _extent(lows: list[float], highs: list[float], robust: bool) -> tuple[float,
     if not 0 < span < math.inf:
         # A curve that is flat but for a few slices: nothing is lost by showing them.
         return low, high
-    if low < inner_low - 3 * span:
-        low = next(value for value in lows if value >= inner_low - 3 * span)
-    if high > inner_high + 3 * span:
-        high = next(value for value in reversed(highs) if value <= inner_high + 3 * span)
+    if low < inner_low - 1.5 * span:
+        low = next(value for value in lows if value >= inner_low - 1.5 * span)
+    if high > inner_high + 1.5 * span:
+        high = next(value for value in reversed(highs) if value <= inner_high + 1.5 * span)
     return low, high
 
 
