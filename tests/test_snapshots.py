@@ -1,0 +1,51 @@
+"""Pictures of the whole screen, colours and all; `pytest tests/test_snapshots.py --snapshot-update` takes them anew.
+
+They are few, because each of them changes with every word on the screen: they guard layout and colours. What the screen
+says is tested in the other files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from screens import LIVE, NOW, Row, Screen, broken, flat, growing, learning
+from textual.pilot import Pilot
+
+from tuimon.app.monitor_app import MonitorApp, Options
+from tuimon.follow import Status
+
+Compare = Callable[..., bool]
+
+PICTURES: dict[str, tuple[list[Row], tuple[int, int], tuple[str, ...], dict[str, Any]]] = {
+    "healthy": (learning(), (120, 40), (), {}),
+    "diverged": (growing(), (120, 40), (), {}),
+    "autopsy": (broken(late_loss=1), (120, 40), ("n",), {}),
+    "plateau": (flat(), (120, 40), (), {}),
+    "narrow": (broken(), (80, 24), (), {}),
+    "ascii": (broken(), (80, 24), ("n",), {"ascii": True}),
+    "light": (broken(), (160, 40), ("v",), {"theme": "light"}),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_screen_looks_like_this(name: str, snap_compare: Compare) -> None:
+    rows, size, keys, options = PICTURES[name]
+
+    async def show(pilot: Pilot[None]) -> None:
+        shown = Screen(app, pilot)
+        await shown.tell(LIVE)
+        await shown.bring(rows, "run-7", num_classes=10, total_steps=2000)
+        await shown.press(*keys)
+
+    app = MonitorApp(Options(name="run.jsonl", **options), describe=lambda: "tuimon log", clock=lambda: NOW)
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+def test_the_screen_looks_like_this_while_it_waits(snap_compare: Compare) -> None:
+    async def show(pilot: Pilot[None]) -> None:
+        await Screen(app, pilot).tell(Status("waiting", "waiting for run.jsonl"))
+
+    app = MonitorApp(Options(name="run.jsonl"), clock=lambda: NOW)
+    assert snap_compare(app, terminal_size=(80, 24), run_before=show)
