@@ -42,7 +42,7 @@ MIXED = 2
 SCALERS = ("loss_scale", "loss scale", "grad_scale", "skipped")
 """Metrics that show a loss scaler at work."""
 
-RAW_OBJECTIVES = frozenset(("rl", "gan", "contrastive", "preference", "dpo", "ppo", "grpo", "adversarial"))
+RAW_OBJECTIVES = frozenset(("rl", "gan", "preference", "dpo", "ppo", "grpo", "adversarial"))
 """Objectives whose loss is not meant to fall: shapes of the loss say nothing about them."""
 
 
@@ -58,8 +58,8 @@ class Course:
         losses, loss_steps, gns, gn_steps: the last 64 finite values, and where they were.
         level: median and scale of the last 64 losses as of the last renewal, excursions left out; None before 32.
         log_gn: the same for the natural logarithm of grad_norm.
-        count, best, origin, first: as of the last renewal: finite losses, the least one, the median of the first five, the
-            first.
+        count, best, origin, first: as of the last renewal: finite losses, the least one, the median of the first five,
+            the first.
         quiet_until: before this record index, a change of level may be the resume's or the schedule's.
         lr_before: the learning rate before its last jump; `lr_unknown`: it went where it had never been.
         smooth: the loss is a running mean.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
-from tuimon.signatures.growth import FAR, FOLD, NEAR, short
+from tuimon.signatures.growth import FAR, FOLD, NEAR, digits, short
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import Level, autocorrelation, level_of
 
@@ -172,16 +172,19 @@ ZEROS = 3
 FALLING = 16
 """Losses after which a run that never logged a gradient norm but zero is judged by whether its loss moves."""
 
-ORDERED = 0.5
-"""Lag-1 autocorrelation of 16 losses that independent draws reach once in 50 times: then there are gradients."""
+ORDERED = 0.7
+"""Lag-1 autocorrelation of 16 losses that independent draws reach once in 1000 times: then there are gradients."""
+
+ROUNDED = 8
+"""Digits up to which a log rounds: its 0.000 may be any small number, or none that was computed."""
 
 
 class ZeroGradient(Detector):
     """The gradient norm is exactly zero: nothing reaches the parameters.
 
-    Three lines in a row. A log whose every gradient norm is zero while the loss moves did not compute it, and is left
-    alone: such a log is judged after 16 losses, unless they are all equal; so is a loss of exactly zero that was
-    reached by training.
+    Three lines in a row. A log whose every gradient norm is zero while the loss moves did not compute it, and is
+    left alone: such a log is judged after 16 losses, unless they are all equal, and never when it rounds; so is a
+    loss of exactly zero that was reached by training.
     """
 
     def __init__(self) -> None:
@@ -249,6 +252,8 @@ class ZeroGradient(Detector):
         Without gradients the losses are independent draws around one level: their order means nothing.
         """
         losses = self._first
+        if all(digits(loss) <= ROUNDED for loss in losses):
+            return True
         if len(set(losses)) == 1:
             return False
         if len(losses) < FALLING:

@@ -34,6 +34,11 @@ def short(value: float) -> str:
     return f"{value:.4g}"
 
 
+def digits(value: float) -> int:
+    """Significant digits that a logged value was written with, at least."""
+    return len(f"{value:.12g}".replace(".", "").replace("-", "").lstrip("0").split("e")[0])
+
+
 def growth_before(course: Course, step: int) -> Growth | None:
     """The growth that led up to `step`: of the loss, or else of the gradient norm."""
     losses, loss_steps = _before(course.losses, course.loss_steps, step)

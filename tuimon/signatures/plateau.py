@@ -43,7 +43,11 @@ LN_SHARE = 0.8
 
 
 class Standing(NamedTuple):
-    """The last flat part of a run: its level in nats, the error of that, and its extent."""
+    """The last flat part of a run: its level in nats, the error of that, and its extent.
+
+    `from_start`: the run has stood there since its first or second block; levels that learning ends at are many, and
+    some lie at a logarithm.
+    """
 
     level: float
     error: float
@@ -51,6 +55,7 @@ class Standing(NamedTuple):
     last: int
     low: float
     high: float
+    from_start: bool
 
 
 def standing(course: Course) -> Standing | None:
@@ -74,7 +79,7 @@ def standing(course: Course) -> Standing | None:
     start = next(i for i, block in enumerate(everything) if abs(block.mean - level) < NEAR_LEVEL + 4 * _error(block))
     low = min(block.low for block in everything)
     high = max(block.high for block in everything)
-    return Standing(level, within, everything[start].first, blocks[-1].last, low, high)
+    return Standing(level, within, everything[start].first, blocks[-1].last, low, high, start <= 1)
 
 
 def _sure(blocks: Sequence[Block]) -> bool:
@@ -139,6 +144,8 @@ class TellingLevels(Detector):
                 return "prior-prediction", f"the entropy of the labels is {entropy:.3f}"
             return None
         near = NEAR_LEVEL if declared else GUESS_NEAR
+        if not declared and not here.from_start:
+            return None
         for count in (declared,) if declared else GUESSED:
             top = uniform_loss(count)
             if top - near - 2 * here.error * bool(declared) < here.level < top + (ABOVE if declared else near):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
-from tuimon.signatures.growth import short
+from tuimon.signatures.growth import digits, short
 from tuimon.signatures.outline import Block
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import median
@@ -17,23 +17,21 @@ EQUAL = 3
 """Equal evaluations in a row, of a value with six digits or more: floats of a changing network do not repeat."""
 
 EQUAL_COARSE = 10
-"""The same for a value with three to five digits, which a converged network may repeat."""
+"""The same for a value with three to five digits, and only from the first evaluation on."""
+
+FEW = 3
+"""Digits below which an equal value says nothing."""
 
 CARRIED = 3
 """Times the longest earlier repetition that a new one must last: some logs carry the last evaluation along."""
 
 
-def digits(value: float) -> int:
-    """Significant digits that a logged value was written with, at least."""
-    return len(f"{value:.12g}".replace(".", "").replace("-", "").lstrip("0").split("e")[0])
-
-
 class FrozenWeights(Detector):
     """The validation loss repeats to the last digit while the gradient is alive: nothing updates the parameters.
 
-    Three equal evaluations, ten of a value that was rounded to five digits or fewer. Logs that carry the last
-    evaluation along in every line show runs of equal values that end, and must then repeat three times as long. Errs on
-    an evaluation that does not depend on the model.
+    Three equal evaluations; ten, and from the first one on, of a value that was rounded to five digits or fewer.
+    Logs that carry the last evaluation along in every line show runs of equal values that end, and must then repeat
+    three times as long. Errs on an evaluation that does not depend on the model.
     """
 
     def __init__(self) -> None:
@@ -78,8 +76,10 @@ class FrozenWeights(Detector):
             self._first_losses.extend(values[: 32 - len(self._first_losses)])
         self._last_losses = [*self._last_losses, *values][-32:]
 
-    def _needed(self, value: float) -> int:
+    def _needed(self, value: float) -> float:
         fine = digits(value) >= 6
+        if not fine and (self._longest or digits(value) < FEW):
+            return math.inf  # a converged network repeats a rounded value
         carried = CARRIED * self._longest if self._longest > 1 else 0
         return max(EQUAL if fine else EQUAL_COARSE, carried)
 

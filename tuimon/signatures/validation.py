@@ -91,8 +91,8 @@ class ValidationStands(Detector):
     """The training loss falls, the validation loss stands far above it and has never gained anything: memorising-noise.
 
     The case of losses without classes: after eight evaluations the least is above 85 % of the first, the last within
-    5 % of the least and 1.5 times the training loss, which has fallen by 15 % since the first. A warning: an evaluation on
-    other data looks the same. Needs losses above zero.
+    5 % of the least and 1.5 times the training loss, which has fallen by 15 % since the first. A warning: an evaluation
+    on other data looks the same. Needs losses above zero.
     """
 
     def __init__(self) -> None:
