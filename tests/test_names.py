@@ -130,3 +130,9 @@ def test_no_name_whatsoever_raises(name: str) -> None:
 
 def test_escape_sequences_do_not_survive_cleaning() -> None:
     assert clean("lo\x1b[31mss") == "loss"
+
+
+def test_validation_is_that_of_the_loss_that_was_asked_for() -> None:
+    counts = dict.fromkeys(("train/loss", "train/loss_box", "val/loss", "val/loss_box"), 9)
+    assert choose(counts)["val_loss"] == "val/loss"
+    assert choose(counts, "train/loss_box") == {"loss": "train/loss_box", "val_loss": "val/loss_box"}

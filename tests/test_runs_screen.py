@@ -29,7 +29,7 @@ from tuimon.sources import SourceError
 from tuimon.sources.later import Later
 from tuimon.sources.opening import open_run, open_source
 from tuimon.sources.runs import Run, find_runs
-from tuimon.survey import LARGEST, Listing, Standing, continues, standing_of
+from tuimon.survey import LARGEST, Listing, Standing, Survey, continues, standing_of
 
 PATIENCE = 20.0
 """Seconds after which a condition that did not come true fails the test."""
@@ -395,6 +395,34 @@ def test_a_long_run_is_not_read_before_it_is_chosen(tmp_path: Path) -> None:
     assert standing_of(replace(run, size=LARGEST + 1), opened) == Standing(remark="long log")
     path.unlink()
     assert standing_of(run, opened) == Standing(remark="unreadable")
+
+
+def test_a_log_that_grows_beside_the_shown_one_is_read_only_when_the_list_is_open(tmp_path: Path) -> None:
+    folder_of(tmp_path, train_log=b"step 1 loss 2\n" * 9, a1_jsonl=samples.jsonl(samples.losses(9)))
+    tries: list[str] = []
+    told: list[Listing] = []
+
+    def attempt(run: Run) -> Any:
+        tries.append(os.path.basename(run.path))
+        return open_run(run)
+
+    survey = Survey(str(tmp_path), told.append, attempt)
+    survey.shown = str(tmp_path / "a1.jsonl")
+    for _ in range(2):
+        grow(tmp_path / "train.log", b"step 2 loss 2\n")
+        survey._scan()
+        survey._judge()
+    assert (tries, told[-1].standings) == ([], {})
+    survey._deep = True
+    survey._judge()
+    assert tries == ["train.log"]
+    survey._deep = False
+    for _ in range(2):
+        samples.write(tmp_path, "a2.jsonl", samples.jsonl(samples.losses(7, first=5)))
+        survey._scan()
+        survey._judge()
+    assert tries == ["train.log", "a2.jsonl"]
+    assert told[-1].standings[str(tmp_path / "a2.jsonl")].first_step == 5
 
 
 def test_a_folder_that_is_one_run_is_opened_as_that_run(tmp_path: Path) -> None:

@@ -180,12 +180,11 @@ class Survey:
         self._tell(Listing(folder, runs, self._listing.standings))
 
     def _judge(self) -> None:
-        """Looks into the runs that changed: all of them if somebody reads the list, else the newest alone."""
-        for place, run in enumerate(self._listing.runs):
-            if self._stopping or self._bell.is_set() or (place and not self._deep):
+        """Looks into the runs that changed if somebody reads the list; else only into one that may be a restart."""
+        for run in self._listing.runs if self._deep else self._listing.runs[:1]:
+            if self._stopping or self._bell.is_set():
                 return
-            known = self._standings.get(run.path)
-            if run.path == self.shown or (known is not None and known[:2] == (run.changed, run.size)):
+            if run.path == self.shown or not self._wants(run):
                 continue
             try:
                 standing = standing_of(run, self._open, self._rest)
@@ -196,6 +195,13 @@ class Survey:
             self._standings[run.path] = (run.changed, run.size, standing)
             standings = {path: entry[2] for path, entry in self._standings.items()}
             self._tell(Listing(self._listing.folder, self._listing.runs, standings))
+
+    def _wants(self, run: Run) -> bool:
+        known = self._standings.get(run.path)
+        if self._deep:
+            return known is None or known[:2] != (run.changed, run.size)
+        # How it begins tells a restart; a log that grows beside the shown one is not read again and again.
+        return (known is None or known[2].first_step is None) and _numberless(run.path) == _numberless(self.shown)
 
     def _rest(self, seconds: float) -> bool:
         """Leaves the processor to the screen for as long as it was taken; True when it is time to end."""

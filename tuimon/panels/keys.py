@@ -50,7 +50,7 @@ KEYS: tuple[Key, ...] = (
     Key(("m",), "m", "move('page')", "metrics", "other metrics in the panels; one more under an enlarged one", 12),
     Key(("r",), "r", "move('rewind')", "", "next place where the log went back (a resumed run)"),
     Key(("c",), "c", "candidate", "", "another metric as the loss, where the log has several that could be it"),
-    Key(("o",), "o", "runs", "runs", "the runs in this folder, to watch another one", 12),
+    Key(("o",), "o", "runs", "runs", "the runs in this folder, to watch another one", 5),
     Key(("slash",), "/", "filter", "filter", "show rows and metrics that contain a word", 13),
     Key(("tab",), "Tab", "app.focus_next", "", "next panel, strip or table"),
     Key(("shift+tab",), "S-Tab", "app.focus_previous", "", "previous one"),

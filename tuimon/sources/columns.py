@@ -84,7 +84,7 @@ class Columns:
 
     def _choose(self, columns: Mapping[str, Column]) -> None:
         counts = {name: len(column) - column.count(None) for name, column in columns.items() if self._is_metric(name)}
-        for role, name in names.choose(counts).items():
+        for role, name in names.choose(counts, self._forced.get("loss")).items():
             if name not in self._forced.values():
                 self.roles.setdefault(role, name)
 

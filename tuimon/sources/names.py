@@ -230,15 +230,17 @@ def is_squared(name: str) -> bool:
     return not _SQUARED.isdisjoint(words(name))
 
 
-def choose(counts: Mapping[str, int]) -> dict[str, str]:
+def choose(counts: Mapping[str, int], loss: str | None = None) -> dict[str, str]:
     """Role -> name for the metrics of a log's head.
 
     Args:
         counts: name -> how many values it has there. Of a mean per epoch and a value per step the mean is taken, unless
             there are less than half as many; names that are equally good are taken in order of appearance.
+        loss: the metric that plays the loss, where somebody said so.
     """
     found = candidates(counts)
     roles = {role: names[0] for role, names in found.items()}
+    roles.update({"loss": loss} if loss is not None else {})
     if "loss" in roles:
         # Validation is compared with training: the same part of the loss, if there is one.
         part = _core(words(roles["loss"]))
