@@ -49,7 +49,7 @@ def test_a_nan_that_is_appended_lights_its_row_and_n_shows_where_it_began(tmp_pa
             lambda: any("› " in line and "412" in line and line.count("nan") == 2 for line in terminal.lines), "onset"
         )
         terminal.press("\x1b")
-        terminal.until("q quit")
+        terminal.until("began at step 412")
         terminal.press("q")
         assert terminal.wait() == 0
         assert terminal.restored
