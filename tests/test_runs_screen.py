@@ -152,6 +152,18 @@ async def test_a_double_click_watches_a_run(tmp_path: Path) -> None:
         await until(shown, lambda: records(shown) == 7)
 
 
+async def test_the_list_survives_every_size(tmp_path: Path) -> None:
+    folder_of(tmp_path, a_csv=samples.csv(samples.losses(9)), b_csv=samples.csv(samples.losses(7)))
+    async with watching(tmp_path) as shown:
+        await shown.press("o")
+        await until(shown, lambda: "b.csv" in shown.text)
+        for size in ((1, 1), (2, 60), (200, 2), (17, 5), (40, 10), (120, 40)):
+            await shown.resize(*size)
+            assert [len(line) for line in shown.lines] == [size[0]] * size[1]
+        await shown.click(5, 20)
+        assert shown.lines[2].startswith("›✓ a.csv"), "a click below the list chooses nothing"
+
+
 async def test_a_single_file_lists_its_neighbours_when_asked(tmp_path: Path) -> None:
     folder_of(tmp_path, a_csv=samples.csv(samples.losses(9)), b_csv=samples.csv(samples.losses(7)))
     async with watching(tmp_path / "b.csv") as shown:

@@ -74,6 +74,7 @@ class FollowingApp(App[None]):
         self._follower: Follower | None = None
         self._survey: Survey | None = None
         self._offered: frozenset[str] | None = None
+        self._runs: RunsScreen | None = None
         self._silence: Timer | None = None
         if place is not None:
             self._take(Taken(path=place.start))
@@ -221,7 +222,8 @@ class FollowingApp(App[None]):
         self._offered = None
         if self._survey is not None:
             self._survey.look(deep=True)
-        self.push_screen(RunsScreen(self._shelf(), self.is_ascii), self._chosen)
+        self._runs = RunsScreen(self._shelf(), self.is_ascii)
+        self.push_screen(self._runs, self._chosen)
 
     @property
     def is_ascii(self) -> bool:
@@ -229,6 +231,7 @@ class FollowingApp(App[None]):
         return False
 
     def _chosen(self, path: str | None) -> None:
+        self._runs = None
         self._offered = frozenset(run.path for run in self.listing.runs)
         if self._survey is not None:
             self._survey.look(deep=False)
@@ -253,8 +256,8 @@ class FollowingApp(App[None]):
         self.listing = message.listing
         if self._offered is None:
             self._offered = frozenset(run.path for run in self.listing.runs)
-        if isinstance(self.screen, RunsScreen):
-            self.screen.put(self._shelf())
+        if self._runs is not None:
+            self._runs.put(self._shelf())
         else:
             self._follow_a_restart()
         self.request_frame()
@@ -266,7 +269,7 @@ class FollowingApp(App[None]):
             return self.said
         runs = self.listing.runs
         appeared = bool(runs) and runs[0].path != self.taken.path and runs[0].path not in (self._offered or ())
-        if appeared and not isinstance(self.screen, RunsScreen):
+        if appeared and self._runs is None:
             return "newer run: press o"
         return self.taken.lack
 

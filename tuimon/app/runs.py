@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from tuimon.panels.ink import Line
-from tuimon.panels.runs import FIRST_ROW, Shelf, runs_lines, window_top
+from tuimon.panels.runs import FIRST_ROW, Shelf, runs_lines, window
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 
@@ -55,10 +55,9 @@ class RunsSheet(Sheet, can_focus=True):
             self.draw()
 
     def on_click(self, event: events.Click) -> None:
-        top = window_top(self.shelf, self.chosen, self.size.height, self.size.width)
-        shown = self.shelf.paths[top : top + self.size.height - FIRST_ROW]
-        if 0 <= event.y - FIRST_ROW < len(shown):
-            self.chosen = shown[event.y - FIRST_ROW]
+        places = window(self.shelf, self.chosen, self.size.width, self.size.height)
+        if 0 <= event.y - FIRST_ROW < len(places):
+            self.chosen = self.shelf.paths[places[event.y - FIRST_ROW]]
             self.draw()
             if event.chain > 1:
                 self.post_message(self.Taken())

@@ -56,25 +56,26 @@ class Shelf:
 def runs_lines(shelf: Shelf, chosen: str, width: int, height: int, ascii_only: bool) -> list[Line]:
     """The list in `height` lines of at most `width` cells: title, the runs around `chosen`, what is shown now."""
     foot = _foot(shelf, width, height)
-    room = max(height - 3 - len(foot), 1)
+    places = window(shelf, chosen, width, height)
     name_room = _name_room(shelf, width)
     wide = width >= NARROW
-    rows = [_row(shelf, run, run.path == chosen, name_room, wide, ascii_only) for run in shelf.listing.runs]
-    top = window_top(shelf, chosen, height, width)
-    body = rows[top : top + room]
-    if not rows:
+    runs = [shelf.listing.runs[place] for place in places]
+    body = [_row(shelf, run, run.path == chosen, name_room, wide, ascii_only) for run in runs]
+    if not body:
         body = [(Span(f" {plain_text(shelf.note)}", "dim"),)]
-    below = len(rows) - top - room
+    below = len(shelf.listing.runs) - places.stop
     more: Line = (Span(f" {below} more below" if below > 0 else "", "dim"),)
-    return [_title(shelf, width), (), *body, *[()] * (room - len(body)), more, *foot][:height]
+    blank = height - 3 - len(foot) - len(body)
+    return [_title(shelf, width), (), *body, *[()] * blank, more, *foot][:height]
 
 
-def window_top(shelf: Shelf, chosen: str, height: int, width: int) -> int:
-    """Place of the first run on the screen."""
+def window(shelf: Shelf, chosen: str, width: int, height: int) -> range:
+    """Places of the runs on the screen, of which the first stands on line FIRST_ROW."""
     room = max(height - 3 - len(_foot(shelf, width, height)), 1)
     paths = shelf.paths
     place = paths.index(chosen) if chosen in paths else 0
-    return max(0, min(place - room // 2, len(paths) - room))
+    top = max(0, min(place - room // 2, len(paths) - room))
+    return range(top, min(top + room, len(paths)))
 
 
 FIRST_ROW = 2
