@@ -16,6 +16,7 @@ from tests.quality.printed import (
     complaints,
     healthy_table,
     markdown,
+    onset_lines,
     rows_table,
     silence_lines,
     variants_table,
@@ -66,7 +67,7 @@ def main() -> int:
     tables["Rows about the log, made from the plain healthy runs"] = derived_table(runs)
     if not options.no_variants:
         tables["Ways of logging"] = variants_table(judged)
-    lines += silence_lines(silence(raw))
+    lines += [*silence_lines(silence(raw)), *onset_lines(raw)]
     print("\n".join(lines))
     for title, table in tables.items():
         print(f"\n{title}\n{aligned(table)}")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from tests.quality.corpus import Run
 from tests.quality.variants import RAW, Variant, batch, logged_columns
 from tuimon.monitor import Monitor
+from tuimon.record import ROLES
 from tuimon.signatures.finding import RANK, Finding
 
 # The three ways in which training breaks, and what is smaller; a family is right when any row of its group was said.
@@ -51,6 +54,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "fit": ("overfitting", "undertrained", "initial-loss-off"),
 }
 GROUP_OF = {row: group for group, rows in GROUPS.items() for row in rows}
+# Rows whose onset is not the first non-finite value: growth, and a scale that gives way over many steps.
+DATED_BY_GROWTH = frozenset({"nan-after-growth", "fp16-range"})
 NOTES = frozenset({"undertrained"})  # rows that are said as a note, and no failure
 
 
@@ -71,6 +76,7 @@ class Judged:
         said: the row said first among the gravest, "" when nothing above a note was said.
         exact, right: the true row was among the findings; that row or one as right.
         family: a finding above a note of the true family was there.
+        onset: step of the record in which this log first shows what happened, None when it never does.
         error: of the finding that was right, None without one or without a true onset.
         false_failures, false_warnings: said of a healthy run, or before the fault was planted.
         healthy_steps: how many steps were healthy.
@@ -83,6 +89,7 @@ class Judged:
     exact: bool
     right: bool
     family: bool
+    onset: int | None
     error: Error | None
     false_failures: tuple[Finding, ...]
     false_warnings: tuple[Finding, ...]
@@ -109,7 +116,7 @@ def judge_run(run: Run, variant: Variant = RAW) -> Judged:
     after = tuple(finding for finding in findings if finding.detected_step >= healthy_until)
     exact = [finding for finding in after if finding.signature == truth.row]
     right = exact or [finding for finding in after if finding.signature in truth.rows]
-    group = GROUP_OF.get(truth.row)
+    group, onset = GROUP_OF.get(truth.row), logged_onset(run, variant)
     groups = {GROUP_OF.get(row) for row in truth.rows}
     family = [x for x in after if GROUP_OF.get(x.signature) in groups and (x.severity != "note" or truth.row in NOTES)]
     return Judged(
@@ -120,26 +127,37 @@ def judge_run(run: Run, variant: Variant = RAW) -> Judged:
         bool(exact),
         bool(right),
         bool(family) and group is not None,
-        dated(run, variant, right[0]) if right else None,
+        onset,
+        dated(run, variant, right[0], onset) if right else None,
         tuple(finding for finding in early if finding.severity == "failure"),
         tuple(finding for finding in early if finding.severity == "warning"),
         healthy_until,
     )
 
 
-def dated(run: Run, variant: Variant, finding: Finding) -> Error | None:
-    """Onset error and delay of a right finding, counted in logged records of the run."""
+def first_bad_record(run: Run, variant: Variant) -> int | None:
+    """Step of the first record of this log that holds a non-finite value of a role."""
+    columns = logged_columns(run, variant)
+    bad = [steps[~np.isfinite(values)] for name, (steps, values) in columns.items() if name in ROLES]
+    return min((int(steps[0]) for steps in bad if len(steps)), default=None)
+
+
+def logged_onset(run: Run, variant: Variant) -> int | None:
+    """Where this log first shows what happened: its first non-finite value, else its first record from the onset on."""
     truth = run.truth
     if truth.onset is None:
         return None
-    columns = logged_columns(run, variant)
-    steps = columns["loss"][0]
-    logged = steps[steps >= truth.onset]
-    # A fault in validation alone is dated by the validation rows; between two logged steps, by the next logged one.
-    onset = int(logged[0]) if len(logged) and truth.row != "nan-val-only" else truth.onset
-    wanted = [onset]
-    if truth.growth is not None:
-        growth = steps[steps >= truth.growth]
-        wanted.append(int(growth[0]) if len(growth) else truth.growth)
+    if GROUP_OF.get(truth.row) == "nan" and truth.row not in DATED_BY_GROWTH:
+        return first_bad_record(run, variant)
+    steps = logged_columns(run, variant)["loss"][0]
+    later = steps[steps >= truth.onset]
+    return int(later[0]) if len(later) else truth.onset
+
+
+def dated(run: Run, variant: Variant, finding: Finding, onset: int | None) -> Error | None:
+    """Onset error and delay of a right finding, in logged records; growth before an overflow counts as right."""
+    if onset is None:
+        return None
+    wanted = [onset] if run.truth.growth is None else [onset, run.truth.growth]
     late = min((finding.onset_step - step for step in wanted), key=abs)
     return Error(late / variant.interval, (finding.detected_step - onset) / variant.interval)

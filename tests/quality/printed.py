@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tests.quality.judged import GROUP_OF, Judged
-from tests.quality.tally import Score, Silence, by_group, by_row, silence
+from tests.quality.tally import Score, Silence, by_group, by_row, exact_onsets, silence
 
 Table = list[list[str]]
 
@@ -67,6 +67,14 @@ def silence_lines(quiet: Silence) -> list[str]:
     ]
 
 
+def onset_lines(judged: Sequence[Judged]) -> list[str]:
+    """How well beginnings are dated."""
+    exact, dated = exact_onsets(judged)
+    growing = by_group(judged).get("divergence", Score())
+    error = number(growing.onset_error)
+    return [f"NaN onset exact in {exact} of {dated}; divergence onset off by {error} records (median)"]
+
+
 def healthy_table(judged: Sequence[Judged]) -> Table:
     """Every kind of healthy run, with what was wrongly said of it."""
     kinds: dict[str, list[Judged]] = {}
@@ -106,14 +114,13 @@ def variants_table(judged: Sequence[Judged]) -> Table:
             share(groups[g].family, groups[g].runs) if g in groups else "-"
             for g in ("divergence", "nan", "plateau", "fit")
         ]
-        exact = [x == 0 for x in groups["nan"].onsets] if "nan" in groups else []
         onset = groups["divergence"].onset_error if "divergence" in groups else None
         table.append(
             [
                 name,
                 str(len(ones)),
                 *found,
-                share(sum(exact), len(exact)),
+                share(*exact_onsets(ones)),
                 number(onset),
                 str(quiet.failures),
                 f"{quiet.warned_runs}/{quiet.runs}",

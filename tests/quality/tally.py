@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from tests.quality.judged import GROUP_OF, GROUPS, Judged
+from tests.quality.judged import DATED_BY_GROWTH, GROUP_OF, GROUPS, Judged
 
 # Upper 95 % bound of a Poisson mean after k events (chi-square, 2k + 2 degrees); the first is the rule of three.
 _UPPER_95 = (2.996, 4.744, 6.296, 7.754, 9.154, 10.513, 11.842, 13.148, 14.435, 15.705, 16.962)
@@ -107,3 +107,15 @@ def silence(judged: Sequence[Judged]) -> Silence:
         sum(bool(one.false_failures) for one in healthy),
         sum(bool(one.false_warnings) for one in healthy),
     )
+
+
+def exact_onsets(judged: Iterable[Judged]) -> tuple[int, int]:
+    """How many NaN runs were dated at their first non-finite record exactly, of those whose log shows one."""
+    ones = [
+        one
+        for one in judged
+        if GROUP_OF.get(one.run.truth.row) == "nan"
+        and one.run.truth.row not in DATED_BY_GROWTH
+        and one.onset is not None
+    ]
+    return sum(one.error is not None and one.error.onset == 0 for one in ones), len(ones)
