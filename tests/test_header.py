@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from screens import ONSET, broken, learning, scene_of, text_of
+from screens import ONSET, broken, learning, scene_of, text_of, view
 
 from tuimon.follow import Status
 from tuimon.monitor import Monitor
@@ -45,10 +45,16 @@ def test_what_matters_least_goes_first_where_the_width_is_short() -> None:
     assert "last record 12 min ago" in line(scene, 80)
 
 
-def test_a_pause_says_how_far_behind_it_is() -> None:
-    from tuimon.panels.view import View
+def test_what_was_changed_about_the_picture_is_said() -> None:
+    changed = view(cursor=412, low=400, high=431, log=True, smooth=2, overlay=True)
+    told = line(scene_of(broken(), view=changed))
+    assert "cursor 412, steps 400 to 431, log, smooth 2, val on loss" in told
+    assert "steps 301 to 500" in line(scene_of(learning(), view=view(tail=200)))
+    assert "steps 1" not in line(scene_of(learning()))
 
-    assert "paused, 1,214 behind" in line(scene_of(learning(), held=View(), behind=1214))
+
+def test_a_pause_says_how_far_behind_it_is() -> None:
+    assert "paused, 1,214 behind" in line(scene_of(learning(), held=view(), behind=1214))
 
 
 def test_bad_lines_are_counted_with_the_number_of_the_first() -> None:

@@ -48,6 +48,13 @@ def test_an_open_row_says_what_was_seen_then_the_check_then_the_fix() -> None:
     assert f"began at step {ONSET}, {STEPS - ONSET} steps ago" in text
 
 
+def test_one_step_ago_is_no_plural() -> None:
+    scene = scene_of(broken(onset=STEPS - 1))
+    assert began(entries(scene)[0], scene).endswith(", 1 step ago")
+    last = scene_of(broken(onset=STEPS))
+    assert began(entries(last)[0], last).endswith(", now")
+
+
 def test_a_row_that_was_lit_and_is_over_says_when() -> None:
     scene = scene_of(spiked())
     each = entry(scene, "loss-spike")

@@ -48,6 +48,7 @@ def _parts(scene: Scene) -> list[tuple[int, Span]]:
         (1, Span(f"since step {words.steps(finding.onset_step)}" if finding else "", ink)),
         (4, Span(name, "strong")),
         (2, Span(_progress(scene), "plain")),
+        (3, Span(_view(scene), "chosen")),
         (5, Span(words.pace(scene.snapshot.pace), "dim")),
         (3, Span(f"last record {scene.age} ago" if scene.age else "", "warning")),
         (3, _state(scene)),
@@ -66,6 +67,21 @@ def _progress(scene: Scene) -> str:
     if isinstance(total, (int, float)) and not isinstance(total, bool) and total > 0:
         return f"{step} of {words.short(total)}"
     return step
+
+
+def _view(scene: Scene) -> str:
+    """What was changed about the picture: thin panels have no room to say it, and an unseen log scale misleads."""
+    view = scene.view
+    low, high = scene.window
+    zoomed = view.low is not None or view.high is not None or view.tail is not None
+    words_of = {
+        f"cursor {words.steps(view.cursor or 0)}": view.cursor is not None,
+        f"steps {words.steps(low)} to {words.steps(high)}": zoomed and not scene.desk.paused,
+        "log": view.log,
+        f"smooth {view.smooth}": view.smooth > 0,
+        "val on loss": view.overlay,
+    }
+    return ", ".join(text for text, changed in words_of.items() if changed)
 
 
 def _state(scene: Scene) -> Span:

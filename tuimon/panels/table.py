@@ -148,7 +148,7 @@ def began(entry: Entry, scene: Scene) -> str:
     if finding.severity == "note":
         return f"at {onset}"
     since = scene.last - finding.onset_step
-    return f"began at {onset}" + (f", {words.short(since)} steps ago" if since > 0 else ", now")
+    return f"began at {onset}" + (f", {words.short(since)} step{'s' * (since > 1)} ago" if since > 0 else ", now")
 
 
 def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
