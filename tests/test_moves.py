@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from screens import ONSET, STEPS, broken, learning, scene_of, view
+from screens import ONSET, STEPS, broken, learning, scene_of, text_of, view
 
 from tuimon.panels.desk import Desk
+from tuimon.panels.header import header_line
 from tuimon.panels.moves import CLOSE_UP, MOVES, at, filtered, move, zoom
 from tuimon.panels.scene import Scene
 from tuimon.panels.view import View
@@ -102,16 +103,26 @@ def test_findings_go_round() -> None:
     assert sorted(seen) == found
     assert after(scene, "next_finding").view.cursor == seen[0]
     assert after(BROKEN, "previous_finding").view.cursor == found[-1]
-    assert after(EMPTY, "next_finding").desk == EMPTY.desk
 
 
-def test_rewinds_go_round_and_without_one_nothing_happens() -> None:
+def test_a_key_that_can_do_nothing_says_why_until_the_next_one() -> None:
+    for name, words in (
+        ("next_finding", "no findings in this run"),
+        ("rewind", "the log never went back"),
+        ("page", "no other metrics in this log"),
+    ):
+        said = after(EMPTY, name)
+        assert said.desk == replace(EMPTY.desk, said=words)
+        assert words in text_of(header_line(said, 120))
+        assert after(said, "row_down").desk.said == ""
+
+
+def test_rewinds_go_round() -> None:
     rows = [*learning(100), *learning(60, first=51), *learning(20, first=81)]
     scene = scene_of(rows)
     first = after(scene, "rewind")
     second = after(first, "rewind")
     assert (first.view.cursor, second.view.cursor, after(second, "rewind").view.cursor) == (51, 81, 51)
-    assert after(WIDE, "rewind").desk == WIDE.desk
 
 
 def test_a_pause_keeps_the_window_and_comes_back_to_the_view_before() -> None:

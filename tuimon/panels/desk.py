@@ -25,6 +25,7 @@ class Desk:
         pattern: what rows and metrics must contain.
         held: the view to return to; not None while the picture is paused.
         before: the view to return to from the autopsy, None outside of it.
+        said: why the last key changed nothing, empty when it did; a key that does nothing looks broken.
     """
 
     view: View = field(default_factory=View)
@@ -38,6 +39,7 @@ class Desk:
     pattern: str = ""
     held: View | None = None
     before: View | None = None
+    said: str = ""
 
     @property
     def paused(self) -> bool:

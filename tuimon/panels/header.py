@@ -48,6 +48,7 @@ def _parts(scene: Scene) -> list[tuple[int, Span]]:
         (1, Span(f"since step {words.steps(finding.onset_step)}" if finding else "", ink)),
         (4, Span(name, "strong")),
         (2, Span(_progress(scene), "plain")),
+        (1, Span(scene.desk.said, "warning")),
         (3, Span(_view(scene), "chosen")),
         (5, Span(words.pace(scene.snapshot.pace), "dim")),
         (3, Span(f"last record {scene.age} ago" if scene.age else "", "warning")),

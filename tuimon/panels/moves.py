@@ -27,7 +27,8 @@ def move(name: str, scene: Scene) -> Desk:
     Raises:
         KeyError: there is no such move.
     """
-    return MOVES[name](scene)
+    fresh = replace(scene, desk=replace(scene.desk, said="")) if scene.desk.said else scene
+    return MOVES[name](fresh)
 
 
 def at(scene: Scene, step: int) -> Desk:
@@ -70,7 +71,7 @@ def _finding(scene: Scene, direction: int) -> Desk:
     """The next finding in time, round the end; its row is chosen too."""
     found = sorted(scene.snapshot.findings, key=lambda finding: (finding.onset_step, finding.signature))
     if not found:
-        return scene.desk
+        return replace(scene.desk, said="no findings in this run")
     here = next(
         (
             number
@@ -93,7 +94,7 @@ def _finding(scene: Scene, direction: int) -> Desk:
 def _rewind(scene: Scene) -> Desk:
     rewinds = sorted(set(scene.snapshot.rewinds))
     if not rewinds:
-        return scene.desk
+        return replace(scene.desk, said="the log never went back")
     here = -1 if scene.view.cursor is None else scene.cursor
     return at(scene, next((step for step in rewinds if step > here), rewinds[0]))
 
@@ -165,6 +166,8 @@ def _page(scene: Scene) -> Desk:
         more = replace(desk, under=desk.under + 1)
         fits = desk.under < MOST_UNDER and len(replace(scene, desk=more).enlarged) > 1 + desk.under
         return more if fits else replace(desk, under=0)
+    if len(scene.pages) == 1:
+        return replace(desk, said="no other metrics in this log" + (" match the filter" if desk.pattern else ""))
     return replace(desk, page=(desk.page + 1) % len(scene.pages))
 
 
