@@ -68,20 +68,20 @@ def test_one_evaluation_far_off_is_a_spike_of_validation() -> None:
 
 @pytest.mark.parametrize(("first", "lights"), [(2.35, False), (2.7, False), (4.0, True), (1.0, False)])
 def test_the_first_loss_must_be_near_ln_c(first: float, lights: bool) -> None:
-    snapshot = watched(run(200, after(0, 0, loss=first)), header(num_classes=10))
+    snapshot = watched(run(200, after(0, 5, loss=first)), header(num_classes=10))
     assert ("initial-loss-off" in loud(snapshot)) is lights
 
 
 def test_a_first_loss_of_batch_size_times_ln_c_was_summed() -> None:
     finding = found(
-        watched(run(50, after(0, 0, loss=32 * 2.31)), header(num_classes=10, batch_size=32)), "initial-loss-off"
+        watched(run(50, after(0, 5, loss=32 * 2.31)), header(num_classes=10, batch_size=32)), "initial-loss-off"
     )
     assert "32 times" in finding.evidence
 
 
 def test_the_spread_of_initial_logits_is_said_for_many_classes() -> None:
     finding = found(
-        watched(run(50, after(0, 0, loss=math.log(1000) + 2.0)), header(num_classes=1000)), "initial-loss-off"
+        watched(run(50, after(0, 5, loss=math.log(1000) + 2.0)), header(num_classes=1000)), "initial-loss-off"
     )
     assert "spread of 2 " in finding.evidence
     # Gaussian logits of spread 2: E ln sum exp(z) - E z = ln C + 2^2 / 2.

@@ -143,6 +143,10 @@ SUMMED = 0.1
 """Relative distance within which the first loss over ln C counts as the batch size."""
 
 
+FIRST_LOSSES = 5
+"""Losses whose median must be off as well: the first batch alone may be a hard one."""
+
+
 class InitialLossOff(Detector):
     """The first cross-entropy is not near ln C: initial logits too wide, the wrong C, or a loss summed over the batch.
 
@@ -151,29 +155,37 @@ class InitialLossOff(Detector):
     """
 
     def __init__(self) -> None:
+        self._points: list[tuple[int, float]] = []
         self._done = False
         self._findings: tuple[Finding, ...] = ()
 
     def update(self, stretch: Stretch) -> None:
-        """Looks at the first loss only."""
+        """Looks at the first five losses."""
         if self._done or not stretch.loss.values:
             return
-        self._done = True
-        step, loss = stretch.loss.steps[0], stretch.loss.values[0]
-        count = classes(stretch.course)
-        objective = str(stretch.course.meta.get("objective", "cross_entropy"))
+        self._points.extend(zip(stretch.loss.steps, stretch.loss.values, strict=True))
+        del self._points[FIRST_LOSSES:]
+        self._done = len(self._points) == FIRST_LOSSES
+        if self._done:
+            self._judge(stretch.course)
+
+    def _judge(self, course: Course) -> None:
+        step, loss = self._points[0]
+        count = classes(course)
+        objective = str(course.meta.get("objective", "cross_entropy"))
         if count is None or objective != "cross_entropy" or step > 1:
             return
         uniform = uniform_loss(count)
+        loss = min(loss, median([value for _, value in self._points]))
         if loss - uniform <= OFF:
             return
         why = f"first loss {short(loss)}, ln {count} is {uniform:.4f}"
-        batch = stretch.course.meta.get("batch_size")
+        batch = course.meta.get("batch_size")
         if isinstance(batch, int) and batch > 1 and abs(loss / uniform / batch - 1) < SUMMED:
             why += f": about {batch} times as much, the batch size"
         elif count >= MANY:
             why += f", as initial logits with a spread of {logit_spread(loss, count):.2g} give"
-        self._findings = (Finding("initial-loss-off", "data", "warning", step, step, True, why),)
+        self._findings = (Finding("initial-loss-off", "data", "warning", step, self._points[-1][0], True, why),)
 
     @property
     def findings(self) -> Sequence[Finding]:

@@ -12,7 +12,7 @@ from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.plateau import classes
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import level_of
+from tuimon.stats import level_of, mann_kendall
 
 EVALUATIONS = 3
 """Evaluations in a row that must agree."""
@@ -83,6 +83,9 @@ GAIN = 0.15
 APART = 1.5
 """Times the training loss at which the validation loss stands, when the two have nothing to do with each other."""
 
+STILL_FALLING = -2.0
+"""Mann-Kendall score of the last 32 evaluations below which validation does gain, however slowly."""
+
 RISEN_SHARE = 0.05
 """Rise above the minimum from which it is overfitting."""
 
@@ -90,15 +93,16 @@ RISEN_SHARE = 0.05
 class ValidationStands(Detector):
     """The training loss falls, the validation loss stands far above it and has never gained anything: memorising-noise.
 
-    The case of losses without classes: after eight evaluations the least is above 85 % of the first, the last within
-    5 % of the least and 1.5 times the training loss, which has fallen by 15 % since the first. A warning: an evaluation
-    on other data looks the same. Needs losses above zero.
+    The case of losses without classes: after eight evaluations the least is above 85 % of the first, the last
+    within 5 % of the least, not falling, and 1.5 times the training loss, which has fallen by 15 % since the first.
+    A warning: an evaluation on other data looks the same. Needs losses above zero.
     """
 
     def __init__(self) -> None:
         self._loss: float | None = None
         self._first: tuple[int, float, float] | None = None
         self._least = math.inf
+        self._recent: deque[float] = deque(maxlen=32)
         self._last = 0.0
         self._last_step = 0
         self._count = 0
@@ -123,6 +127,7 @@ class ValidationStands(Detector):
         if self._first is None:
             self._first = (step, value, now)
         self._least = min(self._least, value)
+        self._recent.append(value)
         self._last, self._last_step, self._now = value, step, now
         self._count += 1
         stands = (
@@ -132,6 +137,7 @@ class ValidationStands(Detector):
             and value < (1 + RISEN_SHARE) * self._least
             and value > APART * now
             and now < (1 - GAIN) * self._first[2]
+            and mann_kendall(list(self._recent)) > STILL_FALLING
         )
         self._detected = (step if self._detected is None else self._detected) if stands else None
 
