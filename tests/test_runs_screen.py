@@ -183,8 +183,8 @@ async def test_what_an_earlier_input_had_posted_is_not_fed_to_the_new_run(tmp_pa
         earlier = shown.app.generation
         shown.app.turn_to(run_at(tmp_path / "b.csv"))
         shown.app.post_message(Arrived(batch(learning(50)), earlier))
+        await until(shown, lambda: (records(shown), shown.app.status.state) == (7, "live"))
         shown.app.post_message(StatusChanged(Status("trouble", "of yesterday"), earlier))
-        await until(shown, lambda: records(shown) == 7)
         await shown.settle()
         assert records(shown) == 7
         assert "of yesterday" not in shown.text
@@ -271,6 +271,32 @@ async def test_what_the_command_line_maps_is_followed_and_kept(tmp_path: Path) -
         await until(shown, lambda: records(shown) == 59)
         assert shown.app.taken.loss != "train/loss_cls"
         assert shown.app.known().series["grad_norm"].last == 5.0
+
+
+async def test_the_loss_that_was_chosen_with_c_is_forgotten_in_another_run(tmp_path: Path) -> None:
+    folder_of(tmp_path, a_csv=samples.csv(LOSSES), b_csv=samples.csv(LOSSES[:30]))
+    async with watching(tmp_path) as shown:
+        await until(shown, lambda: records(shown) == 59)
+        await shown.press("c")
+        await until(shown, lambda: records(shown) == 59)
+        assert shown.app.taken.loss != "train/loss"
+        shown.app.turn_to(run_at(tmp_path / "b.csv"))
+        await until(shown, lambda: records(shown) == 30)
+        assert shown.app.taken.loss == "train/loss"
+
+
+async def test_c_stays_with_the_run_that_came_into_an_empty_folder(tmp_path: Path) -> None:
+    async with watching(tmp_path) as shown:
+        path = samples.write(tmp_path, "a.csv", samples.csv(LOSSES))
+        os.utime(path, (NOW, NOW))
+        await until(shown, lambda: records(shown) == 59)
+        samples.write(tmp_path, "b.csv", samples.csv(LOSSES[:30]))
+        assert shown.app._survey is not None
+        shown.app._survey.look(deep=False)
+        await until(shown, lambda: len(shown.app.listing.runs) == 2)
+        await shown.press("c")
+        await until(shown, lambda: records(shown) > 0)
+        assert (records(shown), shown.app.taken.path) == (59, str(path))
 
 
 async def test_a_log_with_one_loss_says_so(tmp_path: Path) -> None:
