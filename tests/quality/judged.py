@@ -77,7 +77,7 @@ class Judged:
         exact, right: the true row was among the findings; that row or one as right.
         family: a finding above a note of the true family was there.
         onset: step of the record in which this log first shows what happened, None when it never does.
-        error: of the finding that was right, None without one or without a true onset.
+        error: of the finding that was right (for NaN: of its family), None without one or without a true onset.
         false_failures, false_warnings: said of a healthy run, or before the fault was planted.
         healthy_steps: how many steps were healthy.
     """
@@ -119,6 +119,8 @@ def judge_run(run: Run, variant: Variant = RAW) -> Judged:
     group, onset = GROUP_OF.get(truth.row), logged_onset(run, variant)
     groups = {GROUP_OF.get(row) for row in truth.rows}
     family = [x for x in after if GROUP_OF.get(x.signature) in groups and (x.severity != "note" or truth.row in NOTES)]
+    # A sparse log cannot tell NaN rows apart (all fields go in one record), but it can date them.
+    told = right or (family if group == "nan" else [])
     return Judged(
         run,
         variant,
@@ -128,7 +130,7 @@ def judge_run(run: Run, variant: Variant = RAW) -> Judged:
         bool(right),
         bool(family) and group is not None,
         onset,
-        dated(run, variant, right[0], onset) if right else None,
+        dated(run, variant, told[0], onset) if told else None,
         tuple(finding for finding in early if finding.severity == "failure"),
         tuple(finding for finding in early if finding.severity == "warning"),
         healthy_until,
