@@ -10,14 +10,13 @@
 
 `$XDG_STATE_HOME/tuimon/views/` holds a small file per run that was left with another scale, smoothing or overlay than
 usual. Leaving it as usual (Esc until nothing changes, y and s off) removes that file again.
+
+Read before the first picture, so what only writing needs is imported there.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -101,6 +100,8 @@ def _default(name: str, value: str) -> dict[str, Default] | None:
 
 def kept_view(file: str, view: View, folder: Path) -> View:
     """`view` as the file was last looked at; unknown or damaged content is left out."""
+    import json
+
     try:
         with _slot(file, folder).open("rb") as kept:
             found = json.loads(kept.read(LARGEST))
@@ -119,6 +120,8 @@ def keep_view(file: str, view: View, folder: Path) -> None:
     """
     if file == "-" or os.path.realpath(file).startswith(_temporary() + os.sep):
         return
+    import json
+
     slot = _slot(file, folder)
     with suppress(OSError):
         if not (view.log or view.smooth or view.overlay):
@@ -133,9 +136,13 @@ def keep_view(file: str, view: View, folder: Path) -> None:
 
 
 def _temporary() -> str:
+    import tempfile
+
     return os.path.realpath(tempfile.gettempdir())
 
 
 def _slot(file: str, folder: Path) -> Path:
+    import hashlib
+
     name = os.path.realpath(file).encode("utf-8", "surrogateescape")
     return folder / f"{hashlib.sha256(name).hexdigest()[:24]}.json"
