@@ -18,7 +18,7 @@ from types import TracebackType
 
 import pyte
 
-PATIENCE = 60.0
+PATIENCE = 15.0
 """Seconds until a wait is given up: far above what a busy machine needs."""
 
 WATCH = (sys.executable, "-m", "tuimon.cli", "watch")
@@ -164,7 +164,8 @@ class Terminal:
                 assert time.monotonic() < end, f"still running\n{self.text}"
                 if not self.take(0.02):
                     select.select([], [], [], 0.01)
-        while self.take(0):
+        # The kernel hands the last bytes over a little later.
+        while self.take(0.2):
             pass
         return self.status
 

@@ -19,7 +19,7 @@ from tuimon.app.explain import ExplainScreen
 from tuimon.app.following import FollowingApp, Place
 from tuimon.app.help import HelpScreen
 from tuimon.app.messages import Arrived, StatusChanged
-from tuimon.app.terminal import fault, on_signals, only_clicks, terminal_state
+from tuimon.app.terminal import State, fault, on_signals, only_clicks, terminal_state
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.follow import Status
 from tuimon.monitor import Monitor, Snapshot
@@ -211,6 +211,8 @@ class MonitorApp(FollowingApp):
 
     def glance(self) -> None:
         """Looks at the clock: a stall, and the age of the last record, are seen by it alone."""
+        if self.terminal_state == "gone":
+            self.leave(EXIT_HUNG_UP)
         now = self._clock()
         last = self._newest.last_time
         age = "" if last is None else words.age(now - last, self._newest.pace)
@@ -229,13 +231,18 @@ class MonitorApp(FollowingApp):
 
     def _draw(self) -> None:
         self._frame = None
-        state = terminal_state()
+        state = self.terminal_state
         if state == "ready":
             self.show()
         elif state == "gone":
             self.leave(EXIT_HUNG_UP)
         else:
             self._frame = asyncio.get_running_loop().call_later(STALLED, self.call_next, self._draw)
+
+    @property
+    def terminal_state(self) -> State:
+        """Whether a frame can be drawn."""
+        return "ready" if self.is_headless else terminal_state()
 
     def leave(self, code: int) -> None:
         """Ends the program with this exit code, and restores the terminal."""

@@ -32,15 +32,11 @@ def terminal_state() -> State:
     A frame for a stalled terminal is skipped: the toolkit queues thirty writes and then stops the whole program.
     """
     try:
-        file = sys.__stderr__
-        if file is None or not file.isatty():
-            return "ready"
         poll = select.poll()
-        poll.register(file.fileno(), select.POLLOUT)
+        poll.register(sys.__stderr__.fileno(), select.POLLOUT)  # type: ignore[union-attr]
         ready = poll.poll(0)
-    except (OSError, ValueError):
-        # No terminal to ask: a test, or one that is just going away; the toolkit deals with both.
-        return "ready"
+    except (AttributeError, OSError, ValueError):
+        return "gone"
     if not ready:
         return "stalled"
     return "gone" if ready[0][1] & (select.POLLHUP | select.POLLERR | select.POLLNVAL) else "ready"

@@ -20,12 +20,28 @@ class Early:
 
     Attributes:
         store: the samples that it shows, None where the input cannot be sampled.
-        handed_over: somebody else owns the terminal now, and restores the screen.
+        handed_over: somebody else owns the terminal now, and restores it.
     """
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
         self.handed_over = False
+        self._keyboard = termios.tcgetattr(0) if store else None
+
+    def hush(self) -> None:
+        """Keys wait unseen for whoever reads them."""
+        if self._keyboard is not None:
+            silent = termios.tcgetattr(0)
+            silent[3] &= ~(termios.ECHO | termios.ICANON)
+            termios.tcsetattr(0, termios.TCSANOW, silent)
+
+    def hand_over(self) -> None:
+        """The toolkit takes over: it finds the keyboard as we found it, and leaves it so when it is suspended."""
+        self.handed_over = True
+        if self._keyboard is not None:
+            # The terminal may be gone.
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(0, termios.TCSANOW, self._keyboard)
 
 
 @contextlib.contextmanager
@@ -45,15 +61,16 @@ def early(file: str, name: str, *, plain: bool = False, **source: Any) -> Iterat
         return
     from tuimon.panels.preview import LEAVE, first_picture
 
-    with _silent_keyboard():
-        size = os.get_terminal_size(SCREEN)
+    size = os.get_terminal_size(SCREEN)
+    found.hush()
+    try:
         color = not os.environ.get("NO_COLOR")
         _write(first_picture(store, name, size.columns, size.lines, plain=plain, color=color))
-        try:
-            yield found
-        finally:
-            if not found.handed_over:
-                _write(LEAVE)
+        yield found
+    finally:
+        if not found.handed_over:
+            found.hand_over()
+            _write(LEAVE)
 
 
 def _samples(file: str, **source: Any) -> Store | None:
@@ -66,21 +83,6 @@ def _samples(file: str, **source: Any) -> Store | None:
     store = Store()
     store.append(batch)
     return store
-
-
-@contextlib.contextmanager
-def _silent_keyboard() -> Iterator[None]:
-    """Keys wait unseen for whoever reads them."""
-    before = termios.tcgetattr(0)
-    silent = termios.tcgetattr(0)
-    silent[3] &= ~(termios.ECHO | termios.ICANON)
-    termios.tcsetattr(0, termios.TCSANOW, silent)
-    try:
-        yield
-    finally:
-        # The terminal may be gone.
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 def _write(sequences: str) -> None:

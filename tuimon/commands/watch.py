@@ -7,8 +7,10 @@ import gc
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tuimon.app import settings
 from tuimon.commands.diagnose import add_source_arguments, complaint, source_arguments
 from tuimon.commands.early import early
 from tuimon.plain import plain_text
@@ -36,6 +38,7 @@ def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--low-color", action="store_true", help="the sixteen colours of the terminal only")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     parser.add_argument("--fps", type=_fps, default=30.0, metavar="N", help="pictures per second at most (default: 30)")
+    parser.set_defaults(**settings.defaults(settings.config_path())[0])
 
 
 def _fps(text: str) -> float:
@@ -57,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
         from tuimon.commands import diagnose
 
         return diagnose.run(argparse.Namespace(**{**vars(args), "json": False, "fail_on": "failure"}))
+    for trouble in settings.defaults(settings.config_path())[1]:
+        print(f"tuimon: {plain_text(trouble)}", file=sys.stderr)
     try:
         return _print_once(args) if args.once else _follow(args)
     except (SourceError, OSError, ValueError) as error:
@@ -80,8 +85,10 @@ def _follow(args: argparse.Namespace) -> int:
 
         trim_updates()
         app = MonitorApp(_options(args), Place(args.file, **opened), samples=first.store)
-        first.handed_over = True
+        app.desk = replace(app.desk, view=settings.kept_view(args.file, app.desk.view, settings.views_path()))
+        first.hand_over()
         app.run(mouse=not args.no_mouse)
+    settings.keep_view(args.file, app.desk.view, settings.views_path())
     return app.return_code or EXIT_DONE
 
 
