@@ -83,7 +83,7 @@ def test_the_gravest_onset_wins_a_column_and_the_cursor_lies_over_all() -> None:
 def test_a_y_label_is_never_cut_and_labels_keep_apart(low: float, span: float, rows: int, log: bool) -> None:
     low = abs(low) or 1e-9 if log else low
     high = low + span
-    if not low < high < 1e301:
+    if not low * (1.001 if log else 1) < high < 1e301:
         return
     labels = y_labels(Scale(low, high, log), rows)
     assert all(len(text) <= 6 for text in labels.values())

@@ -20,17 +20,17 @@ def temporary_files_lie_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "_temporary", lambda: "/somewhere/else")
 
 
-def written(folder: Path, text: str) -> Path:
+def written(folder: Path, text: str) -> str:
     path = folder / "config.ini"
     path.write_text(text)
-    return path
+    return str(path)
 
 
 def test_places_follow_the_base_directory_specification() -> None:
-    assert config_path({"XDG_CONFIG_HOME": "/x"}) == Path("/x/tuimon/config.ini")
+    assert config_path({"XDG_CONFIG_HOME": "/x"}) == "/x/tuimon/config.ini"
     assert views_path({"XDG_STATE_HOME": "/y"}) == Path("/y/tuimon/views")
     for environment in ({}, {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "relative"}):
-        assert config_path(environment) == Path.home() / ".config/tuimon/config.ini"
+        assert config_path(environment) == str(Path.home() / ".config/tuimon/config.ini")
         assert views_path(environment) == Path.home() / ".local/state/tuimon/views"
 
 
@@ -39,7 +39,7 @@ def test_defaults_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert defaults(path) == ({"light": True, "ascii": True, "no_mouse": True, "fps": 10.0}, [])
     assert defaults(written(tmp_path, "[screen]\ntheme=sixteen\n"))[0] == {"low_color": True}
     assert defaults(written(tmp_path, "")) == ({}, [])
-    assert defaults(tmp_path / "absent.ini") == ({}, [])
+    assert defaults(str(tmp_path / "absent.ini")) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_no_content_of_the_file_is_an_error(content: bytes) -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         path = Path(folder) / "config.ini"
         path.write_bytes(content)
-        defaults(path)
+        defaults(str(path))
 
 
 def test_a_file_is_shown_as_it_was_left(tmp_path: Path) -> None:

@@ -20,10 +20,11 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tuimon.panels.view import View
 
 LARGEST = 1 << 16
@@ -39,32 +40,34 @@ THEMES: dict[str, dict[str, Default]] = {"dark": {}, "light": {"light": True}, "
 TRUTH = {**dict.fromkeys(("yes", "true", "on", "1"), True), **dict.fromkeys(("no", "false", "off", "0"), False)}
 
 
-def config_path(environment: Mapping[str, str] = os.environ) -> Path:
+def config_path(environment: Mapping[str, str] = os.environ) -> str:
     """Where the user's defaults are."""
-    return _place(environment, "XDG_CONFIG_HOME", ".config") / "config.ini"
+    return os.path.join(_place(environment, "XDG_CONFIG_HOME", ".config"), "config.ini")
 
 
 def views_path(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of the views."""
-    return _place(environment, "XDG_STATE_HOME", ".local/state") / "views"
+    from pathlib import Path
+
+    return Path(_place(environment, "XDG_STATE_HOME", ".local/state"), "views")
 
 
-def _place(environment: Mapping[str, str], name: str, usual: str) -> Path:
+def _place(environment: Mapping[str, str], name: str, usual: str) -> str:
     # The base directory specification: a relative path in these variables counts as none.
     base = environment.get(name, "")
-    return (Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), usual)) / "tuimon"
+    return os.path.join(base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), usual), "tuimon")
 
 
-def defaults(path: Path) -> tuple[dict[str, Default], list[str]]:
+def defaults(path: str) -> tuple[dict[str, Default], list[str]]:
     """Defaults of the screen's arguments, and what could not be understood, one line each."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             text = file.read(LARGEST).decode("utf-8")
     except FileNotFoundError:
         return {}, []
     except (OSError, UnicodeDecodeError) as error:
         return {}, [f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}"]
-    return _parsed(text, str(path))
+    return _parsed(text, path)
 
 
 def _parsed(text: str, where: str) -> tuple[dict[str, Default], list[str]]:
