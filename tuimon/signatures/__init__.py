@@ -7,7 +7,8 @@ from tuimon.signatures.early import BelowFloor, DivergesFromStart, InitialLossOf
 from tuimon.signatures.fit import Overfitting, Undertrained, ValidationBelowTraining
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.layers import DeadUnits, SaturatedUnits, VanishingGradient
-from tuimon.signatures.nan import NonFinite, NonFiniteValidation
+from tuimon.signatures.nan import NonFinite
+from tuimon.signatures.nan_validation import NonFiniteValidation
 from tuimon.signatures.notes import Missing, Resumed
 from tuimon.signatures.plateau import DoubleSoftmax, TellingLevels
 from tuimon.signatures.precision import HalfPrecisionRange

@@ -118,7 +118,7 @@ class Overfitting(Detector):
 ENDING = 0.9
 """Share of the declared steps from which the end of the run is near."""
 
-STILL = 0.05
+STILL = 0.02
 """Share of all progress that the last quarter must have brought."""
 
 
