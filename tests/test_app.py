@@ -14,7 +14,6 @@ from tuimon.app.explain import ExplainScreen
 from tuimon.app.help import HelpScreen
 from tuimon.app.monitor_app import FilterLine, MonitorApp
 from tuimon.app.runs import RunsScreen
-from tuimon.app.runs import RunsScreen
 from tuimon.follow import Status
 from tuimon.panels.keys import KEYS
 from tuimon.panels.metric import MetricPanel
@@ -402,6 +401,14 @@ async def test_a_gradient_that_breaks_first_is_told_as_the_backward_pass() -> No
     async with screen(broken(late_loss=1)) as shown:
         await shown.press("n")
         assert "Gradient first, loss one step later: born in the backward pass." in shown.text
+
+
+async def test_a_pause_holds_the_records_too() -> None:
+    async with screen(learning()) as shown:
+        await shown.press("n", "space")
+        before = shown.lines[1:-1]
+        await shown.bring([(STEPS + i, NOW + i, {"loss": 0.3, "grad_norm": 1.0}) for i in range(1, 9)])
+        assert shown.lines[1:-1] == before
 
 
 async def test_letters_typed_into_the_filter_are_no_commands() -> None:

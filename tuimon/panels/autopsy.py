@@ -62,15 +62,15 @@ def first_bad_step(columns: Mapping[str, Column]) -> int | None:
     return min(first_bad_steps(columns).values(), default=None)
 
 
-def records(columns: Mapping[str, Column], at: int, before: int, after: int) -> Records:
-    """The records around step `at`: at most `before` earlier ones, `at` itself, and `after` later ones."""
+def records(columns: Mapping[str, Column], at: int, before: int, after: int, last: int | None = None) -> Records:
+    """The records around step `at`: at most `before` earlier ones, `at` itself, and `after` later ones up to `last`."""
     names = tuple(name for name in ROLES if name in columns)
     near: set[int] = set()
     for name in names:
         for walk in columns[name].passes:
             place = bisect_left(walk.steps, at)
             near.update(walk.steps[max(0, place - before) : place + after + 1])
-    ordered = sorted(near)
+    ordered = sorted(step for step in near if last is None or step <= last)
     place = bisect_left(ordered, at)
     steps = tuple(ordered[max(0, place - before) : place + after + 1])
     cells = tuple(tuple(exactly(columns[name], step) for name in names) for step in steps)

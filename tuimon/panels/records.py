@@ -48,7 +48,7 @@ def autopsy_lines(scene: Scene, width: int, height: int) -> list[Line]:
     alphabet = marks(scene.ascii)
     onset = scene_onset(scene)
     around = scene.cursor if onset is None else onset
-    shown = records(scene.columns, around, BEFORE, 4)
+    shown = records(scene.columns, around, BEFORE, 4, scene.last)
     mark, ink = (alphabet.healthy, "healthy") if onset is None else (alphabet.failure, "failure")
     head = [(Span(f" {mark} ", ink), Span(piece, "strong")) for piece in wrap(story(shown), max(width - 4, 8))]
     tail = [
@@ -65,7 +65,7 @@ def autopsy_lines(scene: Scene, width: int, height: int) -> list[Line]:
         head, tail, room = [(head[0][0], Span(clip(story(shown), max(width - 4, 8)), "strong"))], [], height - 2
     if room < len(shown.steps):
         before = max(room * 2 // 3, 2)
-        shown = records(scene.columns, around, before - 1, max(room - before, 1))
+        shown = records(scene.columns, around, before - 1, max(room - before, 1), scene.last)
     return [*head, *table(shown, scene, alphabet, width), *tail]
 
 
