@@ -301,14 +301,6 @@ async def lists_the_runs(shown: Screen) -> None:
     assert not shown.app._exit
 
 
-@checks("o")
-async def lists_runs(shown: Screen) -> None:
-    await shown.press("o")
-    assert isinstance(shown.app.screen, RunsScreen)
-    await shown.press("escape")
-    assert not isinstance(shown.app.screen, RunsScreen)
-
-
 @checks("/")
 async def filters(shown: Screen) -> None:
     await shown.press("slash", *"spike", "enter")
