@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.stretch import Detector, Stretch
 
+SURE = 2
+"""Evaluations in a row that are no accident of one validation batch."""
+
 
 class NonFiniteValidation(Detector):
     """A validation loss that is not finite while the training loss is: the evaluation is at fault.
@@ -18,7 +21,7 @@ class NonFiniteValidation(Detector):
 
     def __init__(self) -> None:
         self._since: int | None = None
-        self._last = 0
+        self._known = 0
         self._count = 0
         self._over: int | None = None
         self._train = False
@@ -36,7 +39,8 @@ class NonFiniteValidation(Detector):
                 if self._since is None or self._over is not None:
                     self._since, self._count, self._over = step, 0, None
                 self._count += 1
-                self._last = step
+                if self._count <= SURE:
+                    self._known = step
             elif self._since is not None and self._over is None:
                 self._over = step
 
@@ -45,7 +49,9 @@ class NonFiniteValidation(Detector):
         """The last time the validation loss was not finite."""
         if self._since is None:
             return ()
-        severity: Severity = "failure" if self._count >= 2 or not self._train else "warning"
+        severity: Severity = "failure" if self._count >= SURE or not self._train else "warning"
         why = f"val_loss non-finite in {self._count} evaluation{'s' * (self._count > 1)} from {self._since}"
         why += ", the training loss is finite" if self._train else ""
-        return (Finding("nan-val-only", "nan", severity, self._since, self._last, self._over is None, why, self._over),)
+        return (
+            Finding("nan-val-only", "nan", severity, self._since, self._known, self._over is None, why, self._over),
+        )
