@@ -82,8 +82,8 @@ def test_validation_alone_is_the_evaluation_code() -> None:
     once = watched(run(600, after(400, 400, val_loss=NAN)))
     assert [(f.signature, f.severity) for f in once.findings] == [("nan-val-only", "warning")]
     snapshot = watched(run(600, lambda step: {"val_loss": NAN} if step % 25 == 0 and step >= 400 else {}))
-    assert found(snapshot, "nan-val-only").severity == "failure"
-    assert found(snapshot, "nan-val-only").onset_step == 400
+    finding = found(snapshot, "nan-val-only")
+    assert (finding.severity, finding.onset_step, finding.detected_step) == ("failure", 400, 425)
 
 
 def test_a_resumed_run_leaves_its_nan_behind() -> None:
