@@ -18,7 +18,7 @@ from types import TracebackType
 
 import pyte
 
-PATIENCE = 15.0
+PATIENCE = 40.0
 """Seconds until a wait is given up: far above what a busy machine needs."""
 
 WATCH = (sys.executable, "-m", "tuimon.cli", "watch")
@@ -75,7 +75,7 @@ class Terminal:
         finally:
             os._exit(127)
 
-    def __enter__(self) -> Terminal:
+    def __enter__(self) -> Terminal:  # noqa: PYI034 - typing.Self is not in Python 3.10
         return self
 
     def __exit__(
@@ -153,8 +153,8 @@ class Terminal:
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
 
-    def wait(self) -> int:
-        """The exit code; what is written until then is read."""
+    def wait(self, *, reading: bool = True) -> int:
+        """The exit code; what is written until then is read, unless nobody reads."""
         end = time.monotonic() + PATIENCE
         while self.status is None:
             found, status = os.waitpid(self.pid, os.WNOHANG)
@@ -162,10 +162,10 @@ class Terminal:
                 self.status = os.waitstatus_to_exitcode(status)
             else:
                 assert time.monotonic() < end, f"still running\n{self.text}"
-                if not self.take(0.02):
+                if not reading or not self.take(0.02):
                     select.select([], [], [], 0.01)
         # The kernel hands the last bytes over a little later.
-        while self.take(0.2):
+        while reading and self.take(0.2):
             pass
         return self.status
 

@@ -137,7 +137,6 @@ def test_while_nobody_reads_the_terminal_the_log_is_read_and_then_the_newest_fra
         terminal.until(lambda: is_whole(terminal))
         for width in (119, 118, 117, 116, 120):
             # Whole repaints fill the terminal's buffer; from here on nothing is taken.
-            os.kill(terminal.pid, 0)
             terminal._set((width, 40))
             os.kill(terminal.pid, signal.SIGWINCH)
         # Ten times what a pipe holds goes only if it is read.
@@ -158,8 +157,7 @@ def test_told_to_end_while_nobody_reads_the_terminal_it_ends() -> None:
             terminal._set((width, 40))
             os.kill(terminal.pid, signal.SIGWINCH)
         terminal.signal(signal.SIGTERM)
-        assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 128 + signal.SIGTERM
-        terminal.status = 128 + signal.SIGTERM
+        assert terminal.wait(reading=False) == 128 + signal.SIGTERM
         os.close(writing)
     os.close(reading)
 

@@ -87,7 +87,10 @@ class HelpScreen(ModalScreen[None]):
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
-        if event.key in {"q", "escape"} or not self.query_one(HelpSheet).turn():
+        if not self.is_current:
+            # Of keys typed at once the first has closed this; the others were meant for what lies under it.
+            self.app.post_message(event)
+        elif event.key in {"q", "escape"} or not self.query_one(HelpSheet).turn():
             self.dismiss()
 
     def on_click(self) -> None:

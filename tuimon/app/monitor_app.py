@@ -19,7 +19,7 @@ from tuimon.app.explain import ExplainScreen
 from tuimon.app.following import FollowingApp, Place
 from tuimon.app.help import HelpScreen
 from tuimon.app.messages import Arrived, StatusChanged
-from tuimon.app.terminal import State, fault, on_signals, only_clicks, terminal_state
+from tuimon.app.terminal import State, cut_off, fault, on_signals, only_clicks, terminal_state
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.follow import Status
 from tuimon.monitor import Monitor, Snapshot
@@ -149,6 +149,7 @@ class MonitorApp(FollowingApp):
         only_clicks(self._driver)
         if not self.is_headless:
             on_signals(self.leave)
+            self.app_resume_signal.subscribe(self, self._continued)
         self.set_interval(GLANCE, self.glance)
         self.show()
         if not gc.isenabled():
@@ -244,8 +245,15 @@ class MonitorApp(FollowingApp):
         """Whether a frame can be drawn."""
         return "ready" if self.is_headless else terminal_state()
 
+    def _continued(self, _: object) -> None:
+        """The program was stopped, and others have used the terminal since: all of it is drawn again."""
+        only_clicks(self._driver)
+        self.screen.refresh()
+
     def leave(self, code: int) -> None:
-        """Ends the program with this exit code, and restores the terminal."""
+        """Ends the program with this exit code, and restores the terminal if it is still there."""
+        if self.terminal_state == "gone":
+            cut_off(self._driver)
         self.exit(return_code=code)
 
     def _fatal_error(self) -> None:

@@ -9,6 +9,7 @@ import signal
 import sys
 import termios
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Literal
@@ -22,6 +23,12 @@ CLICKS_ONLY = "\x1b[?1003l\x1b[?1002l"
 
 PATIENCE = 1.0
 """Seconds that a program which was told to end waits for a stalled terminal to take its last words."""
+
+RETRY = 0.05
+"""Seconds between attempts to free a writer that waits."""
+
+WRITER = "textual-output"
+"""Name of the toolkit's thread that writes to the terminal."""
 
 State = Literal["ready", "stalled", "gone"]
 
@@ -48,6 +55,12 @@ def only_clicks(driver: Driver | None) -> None:
         driver.write(CLICKS_ONLY)
 
 
+def cut_off(driver: Driver | None) -> None:
+    """Writes nothing more to a terminal that is gone: the toolkit's queue would fill, and then wait for ever."""
+    if driver is not None:
+        driver.write = lambda _: None  # type: ignore[method-assign]
+
+
 def on_signals(leave: Callable[[int], object]) -> None:
     """Has `leave(exit code)` called when the program is told to end; a second signal ends it at once."""
     loop = asyncio.get_running_loop()
@@ -55,9 +68,9 @@ def on_signals(leave: Callable[[int], object]) -> None:
     def told(number: signal.Signals) -> None:
         loop.remove_signal_handler(number)
         leave(128 + number)
-        unblocked = threading.Timer(PATIENCE, discard_output)
-        unblocked.daemon = True
-        unblocked.start()
+        # Heard by nobody, but a write that waits for the terminal is interrupted by it, and looks again.
+        signal.signal(signal.SIGALRM, lambda *_: None)
+        threading.Thread(target=discard_output, name="tuimon-end", daemon=True).start()
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         # Whoever started us with `nohup` wants it ignored; outside the main thread signals are not ours.
@@ -67,9 +80,14 @@ def on_signals(leave: Callable[[int], object]) -> None:
 
 
 def discard_output() -> None:
-    """Drops what the terminal has not taken, so that nothing waits for it any more."""
-    with contextlib.suppress(termios.error, OSError, ValueError, AttributeError):
-        termios.tcflush(sys.__stderr__.fileno(), termios.TCOFLUSH)  # type: ignore[union-attr]
+    """Drops what a stalled terminal does not take, until the toolkit's writer has nothing left to wait for."""
+    time.sleep(PATIENCE)
+    while writers := [thread for thread in threading.enumerate() if thread.name == WRITER]:
+        with contextlib.suppress(termios.error, OSError, ValueError, AttributeError):
+            termios.tcflush(sys.__stderr__.fileno(), termios.TCOFLUSH)  # type: ignore[union-attr]
+        for thread in writers:
+            signal.pthread_kill(thread.ident or 0, signal.SIGALRM)
+        time.sleep(RETRY)
 
 
 def fault(error: BaseException) -> str:
