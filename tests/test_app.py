@@ -444,6 +444,16 @@ async def test_under_an_enlarged_metric_m_stacks_up_to_three_more() -> None:
         assert shown.text.count("@4") >= 2, "the cursor stands in both"
 
 
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (160, 50)])
+async def test_an_enlarged_metric_fills_the_screen_at_every_size(size: tuple[int, int]) -> None:
+    async with screen(learning(), size) as shown:
+        shown.app.query(MetricPanel).first().focus()
+        await shown.press("enter")
+        panel = next(panel for panel in shown.app.query("LargePanel MetricPanel") if panel.display)
+        assert panel.size.width == size[0]
+        assert panel.size.height >= size[1] - 4
+
+
 async def test_the_help_needs_no_cut_text_at_80_columns_and_turns_pages_on_a_tiny_screen() -> None:
     async with screen(learning(), (80, 24)) as shown:
         await shown.press("question_mark")

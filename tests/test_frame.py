@@ -55,6 +55,13 @@ def test_a_thin_panel_says_the_values_at_the_left() -> None:
     assert "3 non-finite" in picture.rows[1][:26]
 
 
+def test_a_long_name_in_a_thin_panel_shows_that_it_was_cut() -> None:
+    layout = layout_of(40, 3)
+    strokes = Curve().strokes(scene_of(learning()).columns["loss"], View(), (1, 500), 2 * layout.columns)
+    picture = titled(body_picture(layout, strokes, Marks(), None), layout, Title("layer_0/activation_norm", "0.9993"))
+    assert picture.rows[0].startswith("layer_0/.. 0.9993")
+
+
 def test_onsets_are_marked_on_the_axis_with_their_step() -> None:
     picture = panel(70, 12, Marks([(250, FAILURE), (100, WARNING), (430, NOTE)], [470]))
     axis, steps = picture.rows[-2], picture.rows[-1]

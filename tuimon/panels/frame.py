@@ -184,7 +184,8 @@ _BAD_WORDS = ("nan", "inf", "-inf")
 def _put_thin_title(canvas: Canvas, layout: Layout, title: Title) -> None:
     room = layout.x - 1 - (7 if layout.labels else 0)
     ink = BAD if title.value in _BAD_WORDS else VALUE
-    name = title.name[: max(room - len(title.value) - 1, 4)]
+    space = max(room - len(title.value) - 1, 4)
+    name = title.name if len(title.name) <= space else f"{title.name[: space - 2]}.."
     canvas.put(0, 0, name, NAME)
     canvas.put(max(room - len(title.value), len(name) + 1), 0, title.value[: max(room - len(name) - 1, 0)], ink)
     below = [(text, ink) for text, ink in ((title.trouble, BAD), (title.at, DIM), (title.extreme, DIM)) if text]
