@@ -58,7 +58,7 @@ def only_clicks(driver: Driver | None) -> None:
 def cut_off(driver: Driver | None) -> None:
     """Writes nothing more to a terminal that is gone: the toolkit's queue would fill, and then wait for ever."""
     if driver is not None:
-        driver.write = lambda _: None  # type: ignore[method-assign]
+        driver.write = lambda _: None  # type: ignore[method-assign,assignment]
 
 
 def on_signals(leave: Callable[[int], object]) -> None:

@@ -51,19 +51,24 @@ class Place(NamedTuple):
 def places(width: int, height: int) -> list[Place]:
     """Where the stylesheet puts the four panels on a screen of this size."""
     if width >= 140 and height >= 16:
-        part = (width - 6) // 4
-        return [Place(k * (part + 2), 1, part, height * 36 // 100) for k in range(4)]
+        return [Place(x, 1, part, height * 36 // 100) for x, part in _columns(width, 4)]
     if width >= 100 and height >= 16:
-        part, rows = (width - 2) // 2, height * 45 // 100
+        rows = height * 45 // 100
         upper = rows // 2
         return [
-            Place(column * (part + 2), 1 + row * upper, part, upper if row == 0 else rows - upper)
-            for row in range(2)
-            for column in range(2)
+            Place(x, y, part, high)
+            for y, high in ((1, upper), (1 + upper, rows - upper))
+            for x, part in _columns(width, 2)
         ]
     if width < 60 or height < 16:
         return [Place(0, 1, width, 3)]
     return [Place(0, 1 + 2 * k, width, 2) for k in range(4)]
+
+
+def _columns(width: int, count: int) -> list[tuple[int, int]]:
+    """(x, width) of `count` columns two cells apart; what does not go in evenly goes to the right."""
+    room = width - 2 * (count - 1)
+    return [(k * room // count + 2 * k, (k + 1) * room // count - k * room // count) for k in range(count)]
 
 
 def first_picture(store: Store, name: str, width: int, height: int, *, plain: bool = False, color: bool = True) -> str:
