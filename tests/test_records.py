@@ -145,6 +145,16 @@ def test_every_line_fits_and_what_broke_stays_in_sight(width: int) -> None:
         assert any(line.count("nan") == 2 for line in lines)
 
 
+def test_growth_in_the_last_column_is_never_cut() -> None:
+    rows: list[Row] = [
+        (step, None, {"loss": NAN, "val_loss": 1.0, "grad_norm": 1.0, "lr": 2.0**step}) for step in range(9)
+    ]
+    for width in range(70, 100):
+        for line in autopsy_lines(scene_of(rows), width, 20):
+            assert len(text_of(line)) <= width
+    assert "x2.0" in texts(autopsy_lines(scene_of(rows), 100, 20))
+
+
 @pytest.mark.parametrize("height", [3, 4, 5, 8, 12, 30])
 def test_on_a_low_screen_the_first_bad_record_stays(height: int) -> None:
     lines = [text_of(line) for line in autopsy_lines(scene_of(broken(), view=view(cursor=ONSET)), 60, height)][:height]

@@ -97,8 +97,10 @@ def table(shown: Records, scene: Scene, alphabet: Marks, width: int = 200) -> li
         here = step == scene.cursor
         pointer = alphabet.chosen if here else " "
         line = [Span(f" {pointer} {words.steps(step):>10}  ", "strong" if here else "plain")]
-        for i in chosen:
-            line.extend(_cell(cells[i], previous[i], cell - 9, shown.first.get(shown.names[i]) == step, alphabet))
+        for number, i in enumerate(chosen):
+            # The last column may have less room behind its value: a growth factor goes before it is cut.
+            rest = min(cell - 9, width - STEP - cell * number - 9)
+            line.extend(_cell(cells[i], previous[i], rest, shown.first.get(shown.names[i]) == step, alphabet))
             if cells[i] is not None:
                 previous[i] = cells[i]
         lines.append(tuple(line))
