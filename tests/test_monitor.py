@@ -109,3 +109,10 @@ def test_no_result_depends_on_where_reads_ended(batch: Batch, data: st.DataObjec
 @settings(max_examples=30, deadline=None)
 def test_record_by_record_is_the_same_as_all_at_once(batch: Batch) -> None:
     assert told(split_feed(batch, range(1, len(batch)))) == told(Monitor().feed(batch))
+
+
+def test_a_log_with_nothing_to_judge_is_not_called_healthy() -> None:
+    monitor = Monitor()
+    snapshot = monitor.feed(Batch.from_rows([(step, None, {"accuracy": 0.1 * step}) for step in range(60)]))
+    assert snapshot.records == 60
+    assert snapshot.verdict == "no_data"

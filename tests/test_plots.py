@@ -240,3 +240,15 @@ def test_extra_metrics_are_drawn_when_named(tmp_path: Path, capsys: pytest.Captu
     run = written(tmp_path / "run.jsonl", learning(60, extra=2))
     assert main(["plot", run, "--metric", "layer_1/norm", "--log"]) == 0
     assert "layer_1/norm  last" in capsys.readouterr().out
+
+
+def test_a_log_named_by_mistake_is_not_drawn_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "run.jsonl"
+    log.write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "loss": 1.5}\n')
+    before = log.read_text()
+    assert main(["plot", str(log), "--svg", str(log)]) == 2
+    assert log.read_text() == before
+    assert "not written" in capsys.readouterr().err
+    picture = tmp_path / "run.svg"
+    assert main(["plot", str(log), "--svg", str(picture)]) == 0
+    assert main(["plot", str(log), "--svg", str(picture)]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -143,7 +144,7 @@ class Monitor:
             last_step=course.last_step,
             last_time=fold.pace.last_time,
             pace=fold.pace.seconds_per_step,
-            verdict=_verdict(findings, course.records),
+            verdict=_verdict(findings, JUDGED & self.store.columns.keys()),
             findings=findings,
             lit=tuple(dict.fromkeys(finding.signature for finding in active)),
             series={name: _series(column) for name, column in self.store.columns.items()},
@@ -166,9 +167,13 @@ def _series(column: Column) -> Series:
     )
 
 
-def _verdict(findings: tuple[Finding, ...], records: int) -> Verdict:
+JUDGED = frozenset(("loss", "val_loss", "grad_norm"))
+"""Without one of these there is nothing to judge, and nothing that could be called healthy."""
+
+
+def _verdict(findings: tuple[Finding, ...], judged: AbstractSet[str]) -> Verdict:
     """The family of the gravest finding, active ones first; "watch" for warnings."""
-    if not records:
+    if not judged:
         return "no_data"
     failures = [finding for finding in findings if finding.severity == "failure"]
     if failures:

@@ -27,7 +27,7 @@ DIVERGENCE = (
             Check(
                 "After a resume, count the optimizer's state entries.",
                 'print(len(optimizer.state), sum(len(group["params"]) for group in optimizer.param_groups))',
-                "Fewer entries than parameters: the state was not loaded.",
+                "Fewer entries than parameters: the state was not loaded (plain SGD has none).",
             ),
             Check(
                 "Look how the loss is reduced over the batch.",
@@ -194,7 +194,7 @@ DIVERGENCE = (
             ),
             Check(
                 "Look whether clipping is applied, and after scaler.unscale_ when there is a scaler.",
-                "print(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))",
+                'print(torch.nn.utils.clip_grad_norm_(model.parameters(), float("inf")))',
                 "The logged norm is the one before clipping; without this call nothing is clipped.",
             ),
         ),

@@ -54,7 +54,7 @@ FIT = (
         checks=(
             Check(
                 "Evaluate the training set in eval mode.",
-                "model.eval(); print(evaluate(model, train_loader), evaluate(model, val_loader))",
+                "model.eval(); print(evaluate(model, train_loader), evaluate(model, val_loader)); model.train()",
                 "Training now the lower one: dropout explained it. Still not: look for leaked samples.",
             ),
             Check(
@@ -120,7 +120,13 @@ FIT = (
         severity="warning",
         symptom="no new record for far longer than usual",
         separator="10 times the run's own pace, and at least 30 seconds",
-        causes=("a data loader that waits", "one rank that waits for the others", "the process died", "disk full"),
+        causes=(
+            "the run has ended, and its log does not say so",
+            "a data loader that waits",
+            "one rank that waits for the others",
+            "the process died",
+            "disk full",
+        ),
         checks=(
             Check("See whether the process lives and where it waits.", "", "py-spy dump --pid PID shows the line."),
             Check("See whether the disk is full and the GPU busy.", "", "df -h . and nvidia-smi tell."),

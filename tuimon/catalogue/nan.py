@@ -29,7 +29,7 @@ NAN = (
             ),
             Check(
                 "Look whether clipping is applied, and after scaler.unscale_ when there is a scaler.",
-                "print(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))",
+                'print(torch.nn.utils.clip_grad_norm_(model.parameters(), float("inf")))',
                 "No such call between backward() and step(): nothing is clipped.",
             ),
         ),
@@ -66,7 +66,8 @@ NAN = (
             _BATCH_FINITE,
             Check(
                 "Run that batch through the network with a hook on every module.",
-                "[m.register_forward_hook(lambda m, i, o: o.isfinite().all() or print(m)) for m in model.modules()]",
+                "for m in model.modules(): m.register_forward_hook("
+                "lambda m, i, o: None if o.isfinite().all() else print(m))",
                 "The first module printed made it.",
             ),
             Check("Search the loss for log, division, sqrt and exp.", "", "Each needs a clamp or an eps in front."),
@@ -229,8 +230,8 @@ NAN = (
         checks=(
             Check(
                 "Find the operation: repeat that batch and print the largest value of every module.",
-                "[m.register_forward_hook(lambda m, i, o: print(o.abs().max().item(), m)) for m in model.modules()]",
-                "The first inf names the module. Growing numbers before it: overflow. None: log(0) or 1/0.",
+                "for m in model.modules(): m.register_forward_hook(lambda m, i, o: print(o.abs().max().item(), m))",
+                "The first inf names the module. Growing numbers before it: overflow. No growth: log(0) or 1/0.",
             ),
         ),
         fix="Clamp in front of the log or the division; bring the scale down or use bf16 for an overflow.",

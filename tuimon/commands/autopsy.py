@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         from tuimon.torch.scene import load_scene
         from tuimon.torch.tree import rebuild
     except ImportError:
-        print('tuimon autopsy needs torch: pip install "tuimon[torch]"', file=sys.stderr)
+        print("tuimon autopsy needs torch: pip install torch", file=sys.stderr)
         return 2
     try:
         scene = load_scene(args.scene)

@@ -173,7 +173,7 @@ def _train(args: argparse.Namespace) -> int:
     if not Path("demo", "fail.py").exists():
         trouble = "the real trainings lie in demo/ of the repository: run this in a checkout"
     elif find_spec("torch") is None:
-        trouble = 'the real trainings need torch: pip install "tuimon[torch]"'
+        trouble = "the real trainings need torch: pip install torch"
     if trouble or not args.name:
         print(f"tuimon: {trouble or 'say which one: python -m demo.fail --list'}", file=sys.stderr)
         return EXIT_USAGE

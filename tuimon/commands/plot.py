@@ -110,6 +110,14 @@ def _print(args: argparse.Namespace, monitor: Monitor, names: Sequence[str]) -> 
     return EXIT_DONE
 
 
+def _is_other(path: Path) -> bool:
+    """Whether a file is there that is no SVG: a log named by mistake must not be drawn over."""
+    try:
+        return path.stat().st_size > 0 and b"<svg" not in path.read_bytes()[:256]
+    except OSError:
+        return False
+
+
 def _write_svg(args: argparse.Namespace, monitor: Monitor, names: Sequence[str]) -> int:
     from tuimon.plots import svg
 
@@ -118,6 +126,9 @@ def _write_svg(args: argparse.Namespace, monitor: Monitor, names: Sequence[str])
     snapshot = monitor.snapshot
     name = plain_text(snapshot.run or os.path.basename(os.path.normpath(args.file)), 60)
     title = f"{name}: {snapshot.records:,} records, verdict {snapshot.verdict.replace('_', ' ')}"
+    if _is_other(Path(args.svg)):
+        print(f"tuimon: {plain_text(args.svg)}: there is another file of this name, not written", file=sys.stderr)
+        return EXIT_UNREADABLE
     drawn = subjects(monitor, names, width, log=args.log, smooth=args.smooth)
     try:
         Path(args.svg).write_text(svg(drawn, title, width, height), encoding="utf-8")
