@@ -46,6 +46,9 @@ GLANCE = 2.0
 EXIT_HUNG_UP = 129
 """What a shell says of a program that ended because its terminal was closed."""
 
+SETTLED = 0.15
+"""Seconds after the last change of size until all is drawn once more."""
+
 STALLED = 0.1
 """Seconds until a terminal that took no output is asked again."""
 
@@ -129,6 +132,8 @@ class MonitorApp(FollowingApp):
         self._samples = samples
         self._taken_for = ""
         self._frame: asyncio.TimerHandle | None = None
+        self._settling: asyncio.TimerHandle | None = None
+        self._sizes = 0
         self._drawn_at = 0.0
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -244,6 +249,20 @@ class MonitorApp(FollowingApp):
     def terminal_state(self) -> State:
         """Whether a frame can be drawn."""
         return "ready" if self.is_headless else terminal_state()
+
+    def on_resize(self) -> None:
+        self._sizes += 1
+        if self._sizes == 1 or self.is_headless:
+            return
+        # The toolkit draws nothing where the size is again what it was, but the terminal has cut off cells meanwhile.
+        if self._settling is not None:
+            self._settling.cancel()
+        self._settling = asyncio.get_running_loop().call_later(SETTLED, self.call_next, self._repaint)
+
+    def _repaint(self) -> None:
+        # None is left while the program ends.
+        if self.screen_stack:
+            self.screen.refresh(layout=True)
 
     def _continued(self, _: object) -> None:
         """The program was stopped, and others have used the terminal since: all of it is drawn again."""
