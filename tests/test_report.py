@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tuimon.catalogue import BY_SIGNATURE
-from tuimon.monitor import Series, Snapshot
+from tuimon.monitor import Note, Series, Snapshot
 from tuimon.record import BadLine
 from tuimon.report import Report, gravest_first, number_text
 from tuimon.signatures.finding import Finding
@@ -149,3 +149,14 @@ def test_a_run_with_thousands_of_metrics_shows_the_roles_and_counts_the_rest() -
     text = report(replace(SNAPSHOT, series=series)).text()
     assert "\nloss " in text
     assert "and 4,989 more metrics" in text
+
+
+def test_failed_checks_before_the_run_are_told_with_what_is_left_to_suspect() -> None:
+    notes = (
+        Note(None, "preflight", {"check": "gradients reach every layer", "outcome": "pass", "told": "4 tensors"}),
+        Note(None, "preflight", {"check": "one batch can be overfitted", "outcome": "fail", "told": "1.6 -> 0.9"}),
+        Note(None, "preflight", {"check": "verdict", "outcome": "fail", "told": "data and labels, loss call"}),
+    )
+    told = Report("run.jsonl", "tuimon", "tuimon log", Snapshot(records=1, notes=notes)).text()
+    assert "preflight: 1 check passed; left to suspect: data and labels, loss call" in told
+    assert "one batch can be overfitted: fail (1.6 -> 0.9)" in told

@@ -59,7 +59,12 @@ class Report:
     def text(self, width: int = 80) -> str:
         """The report for a person, in lines of at most `width` columns (code to paste may be longer)."""
         parts = [self._opening(width), *_findings_text(gravest_first(self.snapshot), width)]
-        parts += [_series_text(self.snapshot), self._bad_lines(), _missing_text(self.snapshot, width)]
+        parts += [
+            _preflight_text(self.snapshot, width),
+            _series_text(self.snapshot),
+            self._bad_lines(),
+            _missing_text(self.snapshot, width),
+        ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _opening(self, width: int) -> str:
@@ -189,6 +194,24 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
     if row and row.fix and finding.severity != "note":
         yield _labelled("then", row.fix, width)
         yield _labelled("more", f"tuimon explain {finding.row}", width)
+
+
+def _preflight_text(snapshot: Snapshot, width: int) -> str:
+    """What the checks before the run said, failed ones with their numbers."""
+    checks = [note.fields for note in snapshot.notes if note.name == "preflight"]
+    lines = [
+        f"  {plain_text(fields.get('check', ''), 60)}: {plain_text(fields.get('outcome', ''), 20)}"
+        f" ({plain_text(fields.get('told', ''))})"
+        for fields in checks
+        if fields.get("check") != "verdict" and fields.get("outcome") != "pass"
+    ]
+    if not checks:
+        return ""
+    suspects = [str(fields.get("told", "")) for fields in checks if fields.get("check") == "verdict"]
+    left = f"; left to suspect: {plain_text(suspects[-1])}" if suspects and suspects[-1] else ""
+    passed = sum(fields.get("outcome") == "pass" and fields.get("check") != "verdict" for fields in checks)
+    told = [f"preflight: {_count(passed, 'check')} passed{left}", *lines]
+    return "\n".join(textwrap.fill(line, width, subsequent_indent="    ", break_on_hyphens=False) for line in told)
 
 
 def _series_text(snapshot: Snapshot) -> str:

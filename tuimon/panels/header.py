@@ -54,10 +54,22 @@ def _parts(scene: Scene) -> list[tuple[int, Span]]:
         (3, Span(f"last record {scene.age} ago" if scene.age else "", "warning")),
         (3, _state(scene)),
         (2, Span(scene.hint, "warning")),
+        (4, Span(_preflight(scene), "warning")),
         (6, Span(_bad(scene), "warning")),
         (5, Span(scene.choice, "dim")),
         (7, Span(scene.format, "dim")),
     ]
+
+
+def _preflight(scene: Scene) -> str:
+    """The first check before the run that failed."""
+    failed = (
+        str(note.fields.get("check", ""))
+        for note in scene.snapshot.notes
+        if note.name == "preflight" and note.fields.get("outcome") == "fail" and note.fields.get("check") != "verdict"
+    )
+    first = next(failed, "")
+    return f"preflight failed: {plain_text(first, 40)}" if first else ""
 
 
 def _progress(scene: Scene) -> str:
