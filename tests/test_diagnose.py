@@ -128,3 +128,11 @@ def test_json_of_an_unreadable_input_has_the_keys_of_every_other(
     document = json.loads(out)
     assert (document["verdict"], document["records"], document["findings"]) == ("no_data", 0, [])
     assert document["error"] in error
+
+
+def test_a_name_that_the_log_does_not_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(f'{{"step": {step}, "train_ce": 1.0, "acc": 0.5}}\n' for step in range(9)))
+    assert main(["diagnose", str(log), "--map", "loss=train_cee"]) == 2
+    assert "no metric is called train_cee; there are" in capsys.readouterr().err
+    assert main(["diagnose", str(log), "--map", "loss=train_ce"]) == 0

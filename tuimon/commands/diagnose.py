@@ -145,6 +145,10 @@ def read_whole(
         headed = headed or bool(rest.marks)
         if not monitor.feed(rest).records and not headed and max(batch.offset, rest.offset):
             raise SourceError(f"{plain_text(file)}: nothing in it is a record ({source.describe()})")
+        for role, name in (roles or {}).items():
+            if role not in monitor.store.columns:
+                there = ", ".join(plain_text(each, 40) for each in list(monitor.store.columns)[:12])
+                raise SourceError(f"{plain_text(file)}: no metric is called {plain_text(name, 40)}; there are {there}")
         return monitor, source
     finally:
         source.close()
