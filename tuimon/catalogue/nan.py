@@ -10,7 +10,7 @@ from tuimon.catalogue.row import Check, Row
 _BATCH_FINITE = Check(
     "Save the batch of the onset step and see whether it is finite.",
     "print(torch.isfinite(x).all().item(), x.min().item(), x.max().item())",
-    "False: bad data, clean or skip it. True: an operation made the NaN, go on.",
+    "False: bad data, skip it. True: an operation made the NaN. (tuimon.torch.Guard saves that batch.)",
 )
 
 NAN = (

@@ -237,7 +237,7 @@ PLATEAU = (
         fix="Add residual connections and normalisation, or an init made for the activation (He, Xavier).",
         confused_with=("lr-too-low", "dead-relu", "saturated", "prior-prediction"),
         needs=("grad_norm/<layer>",),
-        known_at="10 records after the onset",
+        known_at="10 records after the onset; tuimon.torch.Guard(layers_every=50) logs the norms",
         outranks=("flat-midway", "lr-too-low", "prior-prediction", "uniform-prediction"),
     ),
     Row(
@@ -257,7 +257,7 @@ PLATEAU = (
         fix="A lower rate or a warmup, He init with zero bias, or GELU / LeakyReLU.",
         confused_with=("zero-gradient", "prior-prediction", "vanishing-gradient"),
         needs=("dead_fraction/<layer>",),
-        known_at="32 batches after the onset",
+        known_at="32 batches after the onset; tuimon.torch.Guard(layers_every=1) logs the shares",
         outranks=("vanishing-gradient", "flat-midway", "lr-too-low", "prior-prediction", "uniform-prediction"),
     ),
     Row(
@@ -277,6 +277,6 @@ PLATEAU = (
         fix="Normalise the inputs and the layer's input; smaller init.",
         confused_with=("vanishing-gradient", "lr-too-low"),
         needs=("saturated_fraction/<layer>",),
-        known_at="32 batches after the onset",
+        known_at="32 batches after the onset; tuimon.torch.Guard(layers_every=1) logs the shares",
     ),
 )
