@@ -50,6 +50,7 @@ def storm(terminal: Terminal, sizes: int) -> None:
     terminal.until("any key closes this")
 
 
+@pytest.mark.long  # under load the help may still stand in the size of a moment before: see it with patience
 def test_a_storm_of_sizes_ends_in_a_whole_screen_that_answers_keys(log: Path) -> None:
     with shown(log) as terminal:
         terminal.until(lambda: is_whole(terminal))
