@@ -23,6 +23,9 @@ from tuimon.sources.base import SourceError
 from tuimon.sources.pipe import Pipe
 from tuimon.sources.tail import Tail
 
+# Processes, threads and terminals of a busy machine: a second look before it counts.
+pytestmark = pytest.mark.flaky(reruns=2)
+
 PATIENCE = 10.0
 """Seconds after which a condition that did not come true fails the test; none waits that long when all is well."""
 

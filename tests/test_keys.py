@@ -18,6 +18,9 @@ from tuimon.panels.metric import MetricPanel
 from tuimon.panels.rows import entries
 from tuimon.panels.table import SymptomTable
 
+# Processes, threads and terminals of a busy machine: a second look before it counts.
+pytestmark = pytest.mark.flaky(reruns=2)
+
 # Keys. Each check presses the key and looks at what it does; a key without a check fails the test below.
 
 Check = Callable[[Screen], Awaitable[None]]

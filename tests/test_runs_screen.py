@@ -31,6 +31,9 @@ from tuimon.sources.opening import open_run, open_source
 from tuimon.sources.runs import Run, find_runs
 from tuimon.survey import LARGEST, Listing, Standing, Survey, continues, standing_of
 
+# Processes, threads and terminals of a busy machine: a second look before it counts.
+pytestmark = pytest.mark.flaky(reruns=2)
+
 PATIENCE = 20.0
 """Seconds after which a condition that did not come true fails the test."""
 

@@ -16,6 +16,9 @@ from tuimon.follow import Status
 from tuimon.panels import wire
 from tuimon.panels.keys import KEYS
 
+# Processes, threads and terminals of a busy machine: a second look before it counts.
+pytestmark = pytest.mark.flaky(reruns=2)
+
 LEAVING = {"q", "ctrl+c", "ctrl+q", "escape"}
 """Not pressed at random: they end the program; Esc is pressed on purpose."""
 
