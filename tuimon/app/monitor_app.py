@@ -281,7 +281,9 @@ class MonitorApp(FollowingApp):
         self._close_messages_no_wait()
 
     def show(self) -> None:
-        """Draws the present state."""
+        """Draws the present state; nothing while the program ends, when a frame that was due has no screen left."""
+        if not self.screen_stack:
+            return
         self._drawn_at = time.monotonic()
         with self.batch_update():
             self.scene = self.current()
