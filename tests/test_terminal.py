@@ -15,6 +15,9 @@ import pytest
 from tests.samples import grow, jsonl, losses, write
 from tests.terminals import PATIENCE, WATCH, Terminal
 
+# Processes, threads and terminals of a busy machine: a second look before it counts.
+pytestmark = pytest.mark.flaky(reruns=2)
+
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
@@ -196,9 +199,6 @@ BROKEN_HEADER = """
 import sys
 import tuimon.panels.header as header
 from tuimon.cli import main
-
-# Processes, threads and terminals of a busy machine: a second look before it counts.
-pytestmark = pytest.mark.flaky(reruns=2)
 drawn = header.header_line
 def header_line(scene, width):
     if scene.last > 300:
