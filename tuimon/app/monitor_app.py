@@ -13,6 +13,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import var
+from textual.widget import Widget
 from textual.widgets import Input
 
 from tuimon.app.explain import ExplainScreen
@@ -126,6 +127,7 @@ class MonitorApp(FollowingApp):
         self.status = Status("waiting", "starting")
         self._newest = self.monitor.snapshot
         self._held: Snapshot | None = None
+        self._left: Widget | None = None
         self._age = ""
         self._clock = clock
         self._describe = describe
@@ -312,9 +314,17 @@ class MonitorApp(FollowingApp):
             ascii=self.options.ascii,
         )
 
-    def watch_scene(self, scene: Scene) -> None:
-        for mode in ("autopsy", "large"):
-            self.screen_stack[0].set_class(scene.desk.mode == mode, f"-{mode}")
+    def watch_scene(self, before: Scene, scene: Scene) -> None:
+        base, was, mode = self.screen_stack[0], before.desk.mode, scene.desk.mode
+        if mode == was:
+            return
+        if was == "run":
+            # What is hidden loses the focus to its neighbour; what is shown again gets it back.
+            self._left = base.focused
+        for name in ("autopsy", "large"):
+            base.set_class(mode == name, f"-{name}")
+        if mode == "run" and self._left is not None:
+            self.call_after_refresh(base.set_focus, self._left)
 
     def lay(self, desk: Desk) -> None:
         """The user's side of the screen is `desk` from now on."""
@@ -347,7 +357,10 @@ class MonitorApp(FollowingApp):
 
     def action_explain(self) -> None:
         scene = self.current()
-        row = next(entry.row for entry in rows.entries(scene) if entry.chosen)
+        row = next((entry.row for entry in rows.entries(scene) if entry.chosen), None)
+        if row is None:
+            # The filter left no row; the table says how to clear it.
+            return
         self.push_screen(ExplainScreen(row, scene.snapshot, self.monitor.store, ascii_only=scene.ascii))
 
     def action_filter(self) -> None:
