@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.app.alone import AloneApp
 from tuimon.panels.ink import Line
 from tuimon.panels.lab.bench import Bench, pressed
 from tuimon.panels.lab.figure import figure
@@ -66,22 +66,8 @@ class LabScreen(ModalScreen[None]):
         self.dismiss()
 
 
-class LabApp(App[None]):
+class LabApp(AloneApp):
     """The figure alone."""
 
-    CSS_PATH = "monitor.tcss"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
-
     def __init__(self, bench: Bench, theme: str = "dark", ascii_only: bool = False) -> None:
-        super().__init__()
-        for each in THEMES.values():
-            self.register_theme(each)
-        self.theme = THEMES[theme].name
-        self._lab = LabScreen(bench, ascii_only)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variables(DARK)
-
-    def on_mount(self) -> None:
-        self.push_screen(self._lab, lambda _: self.exit())
+        super().__init__(LabScreen(bench, ascii_only), theme)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.app.alone import AloneApp
 from tuimon.catalogue.procedure import PROCEDURES
 from tuimon.panels.ink import Line, Span
 from tuimon.panels.scene import Scene
@@ -106,22 +106,8 @@ class TriageScreen(ModalScreen[None]):
         self.dismiss()
 
 
-class TriageApp(App[None]):
+class TriageApp(AloneApp):
     """The checklist alone."""
 
-    CSS_PATH = "monitor.tcss"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
-
     def __init__(self, triage: Triage, path: Path | None = None, theme: str = "dark", ascii_only: bool = False) -> None:
-        super().__init__()
-        for each in THEMES.values():
-            self.register_theme(each)
-        self.theme = THEMES[theme].name
-        self._triage = TriageScreen(triage, path, ascii_only)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variables(DARK)
-
-    def on_mount(self) -> None:
-        self.push_screen(self._triage, lambda _: self.exit())
+        super().__init__(TriageScreen(triage, path, ascii_only), theme)

@@ -1,0 +1,37 @@
+"""An app around one screen: what `tuimon lab` and `tuimon triage` show without a run behind them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from tuimon.app.themes import DARK, THEMES, variables
+
+
+class AloneApp(App[None]):
+    """Shows a screen in the colours of the monitor, and ends with it.
+
+    Args:
+        only: the screen.
+        theme: a key of THEMES.
+    """
+
+    CSS_PATH = "monitor.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
+
+    def __init__(self, only: Screen[None], theme: str = "dark") -> None:
+        super().__init__()
+        for each in THEMES.values():
+            self.register_theme(each)
+        self.theme = THEMES[theme].name
+        self._only = only
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(DARK)
+
+    def on_mount(self) -> None:
+        self.push_screen(self._only, lambda _: self.exit())
