@@ -6,8 +6,8 @@ import pytest
 from screens import INF, NAN, NOW, ONSET, STEPS, Screen, broken, learning, screen
 from textual import events
 
+from tuimon.app.acting import FilterLine
 from tuimon.app.help import HelpScreen
-from tuimon.app.monitor_app import FilterLine
 from tuimon.follow import Status
 from tuimon.panels.keys import KEYS
 from tuimon.panels.metric import MetricPanel

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.reactive import var
 from textual.widget import Widget
-from textual.widgets import Input
 
-from tuimon.app.explain import ExplainScreen
-from tuimon.app.following import FollowingApp, Place
-from tuimon.app.help import HelpScreen
+from tuimon.app.acting import ActingApp, FilterLine
+from tuimon.app.drawing import EXIT_HUNG_UP
+from tuimon.app.following import Place
 from tuimon.app.messages import Arrived, StatusChanged
-from tuimon.app.terminal import State, cut_off, fault, on_signals, only_clicks, terminal_state
+from tuimon.app.terminal import on_signals, only_clicks
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.follow import Status
 from tuimon.monitor import Monitor, Snapshot
-from tuimon.panels import moves, rows, words
+from tuimon.panels import words
 from tuimon.panels.desk import Desk
 from tuimon.panels.footer import Footer
 from tuimon.panels.grid import PanelGrid
 from tuimon.panels.header import Header
-from tuimon.panels.keys import KEYS
 from tuimon.panels.large import LargePanel
-from tuimon.panels.metric import MetricPanel
 from tuimon.panels.preview import extent_of
 from tuimon.panels.records import RecordsView
 from tuimon.panels.scene import Scene
@@ -43,15 +35,6 @@ from tuimon.store import Store
 
 GLANCE = 2.0
 """Seconds between looks at the clock, for a stall and the age of the last record; cheap, and sends nothing itself."""
-
-EXIT_HUNG_UP = 129
-"""What a shell says of a program that ended because its terminal was closed."""
-
-SETTLED = 0.15
-"""Seconds after the last change of size until all is drawn once more."""
-
-STALLED = 0.1
-"""Seconds until a terminal that took no output is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +60,7 @@ def _loaded() -> None:
     gc.enable()
 
 
-class FilterLine(Input):
-    """Where the word to look for is typed."""
-
-
-class MonitorApp(FollowingApp):
+class MonitorApp(ActingApp):
     """The screen of `tuimon watch`.
 
     Args:
@@ -102,11 +81,6 @@ class MonitorApp(FollowingApp):
         (140, "-wide"),
     ]
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-tiny"), (16, "-low"), (30, "-tall")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(name, key.action, key.word, show=False, priority=name == "ctrl+c") for key in KEYS for name in key.keys
-    ]
-
-    scene: var[Scene] = var(Scene)
 
     def __init__(
         self,
@@ -117,13 +91,11 @@ class MonitorApp(FollowingApp):
         clock: Callable[[], float] = time.time,
         samples: Store | None = None,
     ) -> None:
-        super().__init__(place)
+        super().__init__(place, options.fps)
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = THEMES[options.theme].name
         self.options = options
-        self.monitor = Monitor()
-        self.desk = Desk()
         self.status = Status("waiting", "starting")
         self._newest = self.monitor.snapshot
         self._held: Snapshot | None = None
@@ -133,10 +105,6 @@ class MonitorApp(FollowingApp):
         self._describe = describe
         self._samples = samples
         self._taken_for = ""
-        self._frame: asyncio.TimerHandle | None = None
-        self._settling: asyncio.TimerHandle | None = None
-        self._sizes = 0
-        self._drawn_at = 0.0
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(DARK)
@@ -231,65 +199,6 @@ class MonitorApp(FollowingApp):
 
     # What goes out.
 
-    def request_frame(self) -> None:
-        """A frame soon: at once after a pause, else when the frame rate allows."""
-        if self._frame is None:
-            due = self._drawn_at + 1 / self.options.fps - time.monotonic()
-            self._frame = asyncio.get_running_loop().call_later(max(due, 0.0), self.call_next, self._draw)
-
-    def _draw(self) -> None:
-        self._frame = None
-        state = self.terminal_state
-        if state == "ready":
-            self.show()
-        elif state == "gone":
-            self.leave(EXIT_HUNG_UP)
-        else:
-            self._frame = asyncio.get_running_loop().call_later(STALLED, self.call_next, self._draw)
-
-    @property
-    def terminal_state(self) -> State:
-        """Whether a frame can be drawn."""
-        return "ready" if self.is_headless else terminal_state()
-
-    def on_resize(self) -> None:
-        self._sizes += 1
-        if self._sizes == 1 or self.is_headless:
-            return
-        # The toolkit draws nothing where the size is again what it was, but the terminal has cut off cells meanwhile.
-        if self._settling is not None:
-            self._settling.cancel()
-        self._settling = asyncio.get_running_loop().call_later(SETTLED, self.call_next, self._repaint)
-
-    def _repaint(self) -> None:
-        # None is left while the program ends.
-        if self.screen_stack:
-            self.screen.refresh(layout=True)
-
-    def _continued(self, _: object) -> None:
-        """The program was stopped, and others have used the terminal since: all of it is drawn again."""
-        only_clicks(self._driver)
-        self.screen.refresh()
-
-    def leave(self, code: int) -> None:
-        """Ends the program with this exit code, and restores the terminal if it is still there."""
-        if self.terminal_state == "gone":
-            cut_off(self._driver)
-        self.exit(return_code=code)
-
-    def _fatal_error(self) -> None:
-        """One line; the toolkit would print the source of every frame, from which nobody learns more."""
-        self._exit_renderables.append(Text(fault(self._exception) if self._exception else "tuimon stopped", "bold"))
-        self._close_messages_no_wait()
-
-    def show(self) -> None:
-        """Draws the present state; nothing while the program ends, when a frame that was due has no screen left."""
-        if not self.screen_stack:
-            return
-        self._drawn_at = time.monotonic()
-        with self.batch_update():
-            self.scene = self.current()
-
     def current(self) -> Scene:
         """The scene as it would be drawn now."""
         snapshot = self._held if self._held is not None else self._newest
@@ -330,66 +239,4 @@ class MonitorApp(FollowingApp):
         """The user's side of the screen is `desk` from now on."""
         if desk.paused != self.desk.paused:
             self._held = self._newest if desk.paused else None
-        self.desk = desk
-        self.request_frame()
-
-    # What the user does.
-
-    def action_move(self, name: str) -> None:
-        if name == "back" and self._filtering:
-            self._close_filter()
-            return
-        self.lay(moves.move(name, self.current()))
-
-    def action_enter(self) -> None:
-        panel = self.focused
-        if self.desk.mode == "large":
-            self.action_move("back")
-        elif isinstance(panel, MetricPanel):
-            metric = self.query_one(PanelGrid).metric_of(panel)
-            if metric in self.monitor.store.columns:
-                self.lay(replace(self.desk, mode="large", metric=metric, under=0))
-        elif self.desk.mode == "run":
-            self.action_move("toggle")
-
-    def action_help(self) -> None:
-        self.push_screen(HelpScreen())
-
-    def action_explain(self) -> None:
-        scene = self.current()
-        row = next((entry.row for entry in rows.entries(scene) if entry.chosen), None)
-        if row is None:
-            # The filter left no row; the table says how to clear it.
-            return
-        self.push_screen(ExplainScreen(row, scene.snapshot, self.monitor.store, ascii_only=scene.ascii))
-
-    def action_filter(self) -> None:
-        self.screen.add_class("-filter")
-        self.query_one(FilterLine).focus()
-
-    @property
-    def _filtering(self) -> bool:
-        return self.focused is not None and isinstance(self.focused, FilterLine)
-
-    def _close_filter(self) -> None:
-        self.screen.remove_class("-filter")
-        self.query_one(SymptomTable).focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self.lay(moves.filtered(self.current(), event.value))
-
-    def on_input_submitted(self) -> None:
-        self._close_filter()
-
-    def on_metric_panel_step_chosen(self, message: MetricPanel.StepChosen) -> None:
-        self.lay(moves.at(self.current(), message.step))
-
-    def on_timeline_step_chosen(self, message: Timeline.StepChosen) -> None:
-        self.lay(moves.at(self.current(), message.step))
-
-    def on_symptom_table_row_chosen(self, message: SymptomTable.RowChosen) -> None:
-        self.desk = replace(self.desk, row=message.signature)
-        self.lay(moves.toggled(self.current()) if message.opened else self.desk)
-
-    def on_panel_grid_wheeled(self, message: PanelGrid.Wheeled) -> None:
-        self.lay(moves.zoom(self.current(), message.factor, message.step))
+        super().lay(desk)

@@ -1,0 +1,107 @@
+"""What keys and mouse do: each maps the user's desk to the next one, or opens a screen over it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from tuimon.app.drawing import DrawingApp
+from tuimon.app.explain import ExplainScreen
+from tuimon.app.following import Place
+from tuimon.app.help import HelpScreen
+from tuimon.monitor import Monitor
+from tuimon.panels import moves, rows
+from tuimon.panels.desk import Desk
+from tuimon.panels.grid import PanelGrid
+from tuimon.panels.keys import KEYS
+from tuimon.panels.metric import MetricPanel
+from tuimon.panels.table import SymptomTable
+from tuimon.panels.timeline import Timeline
+
+
+class FilterLine(Input):
+    """Where the word to look for is typed."""
+
+
+class ActingApp(DrawingApp):
+    """See the module.
+
+    Args:
+        place, fps: as DrawingApp takes them.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(name, key.action, key.word, show=False, priority=name == "ctrl+c") for key in KEYS for name in key.keys
+    ]
+
+    def __init__(self, place: Place | None, fps: float) -> None:
+        super().__init__(place, fps)
+        self.monitor = Monitor()
+        self.desk = Desk()
+
+    def lay(self, desk: Desk) -> None:
+        """The user's side of the screen is `desk` from now on."""
+        self.desk = desk
+        self.request_frame()
+
+    def action_move(self, name: str) -> None:
+        if name == "back" and self._filtering:
+            self._close_filter()
+            return
+        self.lay(moves.move(name, self.current()))
+
+    def action_enter(self) -> None:
+        panel = self.focused
+        if self.desk.mode == "large":
+            self.action_move("back")
+        elif isinstance(panel, MetricPanel):
+            metric = self.query_one(PanelGrid).metric_of(panel)
+            if metric in self.monitor.store.columns:
+                self.lay(replace(self.desk, mode="large", metric=metric, under=0))
+        elif self.desk.mode == "run":
+            self.action_move("toggle")
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen())
+
+    def action_explain(self) -> None:
+        scene = self.current()
+        row = next((entry.row for entry in rows.entries(scene) if entry.chosen), None)
+        if row is None:
+            # The filter left no row; the table says how to clear it.
+            return
+        self.push_screen(ExplainScreen(row, scene.snapshot, self.monitor.store, ascii_only=scene.ascii))
+
+    def action_filter(self) -> None:
+        self.screen.add_class("-filter")
+        self.query_one(FilterLine).focus()
+
+    @property
+    def _filtering(self) -> bool:
+        return self.focused is not None and isinstance(self.focused, FilterLine)
+
+    def _close_filter(self) -> None:
+        self.screen.remove_class("-filter")
+        self.query_one(SymptomTable).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.lay(moves.filtered(self.current(), event.value))
+
+    def on_input_submitted(self) -> None:
+        self._close_filter()
+
+    def on_metric_panel_step_chosen(self, message: MetricPanel.StepChosen) -> None:
+        self.lay(moves.at(self.current(), message.step))
+
+    def on_timeline_step_chosen(self, message: Timeline.StepChosen) -> None:
+        self.lay(moves.at(self.current(), message.step))
+
+    def on_symptom_table_row_chosen(self, message: SymptomTable.RowChosen) -> None:
+        self.desk = replace(self.desk, row=message.signature)
+        self.lay(moves.toggled(self.current()) if message.opened else self.desk)
+
+    def on_panel_grid_wheeled(self, message: PanelGrid.Wheeled) -> None:
+        self.lay(moves.zoom(self.current(), message.factor, message.step))

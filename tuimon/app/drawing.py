@@ -1,0 +1,104 @@
+"""An app that draws one Scene: a frame when something changed, as often as asked for and as the terminal takes it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from rich.text import Text
+from textual.reactive import var
+
+from tuimon.app.following import FollowingApp, Place
+from tuimon.app.terminal import State, cut_off, fault, only_clicks, terminal_state
+from tuimon.panels.scene import Scene
+
+EXIT_HUNG_UP = 129
+"""What a shell says of a program that ended because its terminal was closed."""
+
+SETTLED = 0.15
+"""Seconds after the last change of size until all is drawn once more."""
+
+STALLED = 0.1
+"""Seconds until a terminal that took no output is asked again."""
+
+
+class DrawingApp(FollowingApp):
+    """See the module. A subclass says what the scene is.
+
+    Args:
+        place: what to follow; None when batches are posted by somebody else (a test).
+        fps: frames per second at most.
+    """
+
+    scene: var[Scene] = var(Scene)
+
+    def __init__(self, place: Place | None, fps: float) -> None:
+        super().__init__(place)
+        self._fps = fps
+        self._frame: asyncio.TimerHandle | None = None
+        self._settling: asyncio.TimerHandle | None = None
+        self._sizes = 0
+        self._drawn_at = 0.0
+
+    def current(self) -> Scene:
+        """The scene as it would be drawn now."""
+        raise NotImplementedError
+
+    def request_frame(self) -> None:
+        """A frame soon: at once after a pause, else when the frame rate allows."""
+        if self._frame is None:
+            due = self._drawn_at + 1 / self._fps - time.monotonic()
+            self._frame = asyncio.get_running_loop().call_later(max(due, 0.0), self.call_next, self._draw)
+
+    def _draw(self) -> None:
+        self._frame = None
+        state = self.terminal_state
+        if state == "ready":
+            self.show()
+        elif state == "gone":
+            self.leave(EXIT_HUNG_UP)
+        else:
+            self._frame = asyncio.get_running_loop().call_later(STALLED, self.call_next, self._draw)
+
+    @property
+    def terminal_state(self) -> State:
+        """Whether a frame can be drawn."""
+        return "ready" if self.is_headless else terminal_state()
+
+    def on_resize(self) -> None:
+        self._sizes += 1
+        if self._sizes == 1 or self.is_headless:
+            return
+        # The toolkit draws nothing where the size is again what it was, but the terminal has cut off cells meanwhile.
+        if self._settling is not None:
+            self._settling.cancel()
+        self._settling = asyncio.get_running_loop().call_later(SETTLED, self.call_next, self._repaint)
+
+    def _repaint(self) -> None:
+        # None is left while the program ends.
+        if self.screen_stack:
+            self.screen.refresh(layout=True)
+
+    def _continued(self, _: object) -> None:
+        """The program was stopped, and others have used the terminal since: all of it is drawn again."""
+        only_clicks(self._driver)
+        self.screen.refresh()
+
+    def leave(self, code: int) -> None:
+        """Ends the program with this exit code, and restores the terminal if it is still there."""
+        if self.terminal_state == "gone":
+            cut_off(self._driver)
+        self.exit(return_code=code)
+
+    def _fatal_error(self) -> None:
+        """One line; the toolkit would print the source of every frame, from which nobody learns more."""
+        self._exit_renderables.append(Text(fault(self._exception) if self._exception else "tuimon stopped", "bold"))
+        self._close_messages_no_wait()
+
+    def show(self) -> None:
+        """Draws the present state; nothing while the program ends, when a frame that was due has no screen left."""
+        if not self.screen_stack:
+            return
+        self._drawn_at = time.monotonic()
+        with self.batch_update():
+            self.scene = self.current()
