@@ -17,6 +17,9 @@ EXACT = 1 << 18
 """Newest points of a pass that stay single; beyond twice as many, the oldest become groups of 8 (10M points of four
 metrics then take about 180 MB instead of 640)."""
 
+BEHIND = 4096
+"""Points that the groups of a pass lag behind: half a million at once are a quarter of a second without an answer."""
+
 PASSES = 256
 """Passes kept per metric: a log whose steps jump about must not exhaust memory; the first ones go."""
 
@@ -59,6 +62,8 @@ class Pass:
         """Adds points; the steps increase, and lie after the last one."""
         self.steps.extend(steps)
         self.values.extend(values)
+        if len(self) - self._pyramid.covered > BEHIND:
+            self._catch_up()
         if len(self.steps) >= 2 * EXACT:
             self._coarsen()
 
