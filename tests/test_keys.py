@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
-from screens import NOW, ONSET, STEPS, Screen, broken, screen
+from screens import NOW, ONSET, STEPS, Screen, broken, learning, scene_of, screen, text_of
 from textual.binding import Binding
 
+from tuimon.app.acting import ActingApp
 from tuimon.app.explain import ExplainScreen
-from tuimon.app.help import HelpScreen
-from tuimon.app.monitor_app import MonitorApp
+from tuimon.app.help import HelpScreen, help_pages
+from tuimon.app.keymap import Wish, remapped
 from tuimon.app.runs import RunsScreen
+from tuimon.panels.desk import Desk
+from tuimon.panels.footer import footer_line
 from tuimon.panels.keys import KEYS
 from tuimon.panels.metric import MetricPanel
 from tuimon.panels.rows import entries
@@ -88,9 +92,9 @@ async def previous_finding(shown: Screen) -> None:
 async def opens(shown: Screen) -> None:
     assert isinstance(shown.app.focused, SymptomTable)
     await shown.press("enter")
-    assert "torch.isfinite" not in shown.text
+    assert "then fix" not in shown.text
     await shown.press("enter")
-    assert "torch.isfinite" in shown.text
+    assert "then fix" in shown.text
     shown.app.query(MetricPanel).first().focus()
     await shown.press("enter")
     assert (shown.desk.mode, shown.desk.metric) == ("large", "loss")
@@ -193,7 +197,7 @@ async def whole_run(shown: Screen) -> None:
     assert shown.app.scene.window == (1, STEPS)
 
 
-@checks("y")
+@checks("y L")
 async def logarithm(shown: Screen) -> None:
     for key in ("y", "L"):
         await shown.press(key)
@@ -231,6 +235,15 @@ async def rewinds(shown: Screen) -> None:
     await shown.bring([(step, NOW + step, {"loss": 0.4}) for step in range(451, 520)])
     await shown.press("r")
     assert shown.desk.view.cursor == 451
+
+
+@checks("R")
+async def all_as_usual(shown: Screen) -> None:
+    await shown.bring([(STEPS + 1, NOW, {f"extra_{i}": float(i) for i in range(6)})])
+    await shown.press("y", "s", "v", "plus", "left", "m", "space", "n", "R")
+    assert shown.desk == Desk(row=shown.desk.row, said=shown.desk.said)
+    assert "everything as usual again" in shown.header
+    assert "log" not in shown.lines[1]
 
 
 @checks("c")
@@ -305,9 +318,55 @@ async def test_every_key_does_what_the_help_says(cap: str) -> None:
 
 
 def test_bindings_and_help_have_the_same_keys() -> None:
-    bound = [binding.key for binding in MonitorApp.BINDINGS if isinstance(binding, Binding)]
-    assert sorted(bound) == sorted(name for key in KEYS for name in key.keys)
+    bound = [name for each in ActingApp.BINDINGS if isinstance(each, Binding) for name in each.key.split(",")]
+    assert sorted(bound) == sorted(["ctrl+c", *(name for key in KEYS for name in key.keys)])
     assert len(set(bound)) == len(bound), "one key, two meanings"
+    told = [text_of(line) for page in help_pages(200, 100) for line in page]
+    for key in KEYS:
+        assert any(line.startswith(f" {key.cap} ") and line.endswith(key.text) for line in told), key
+
+
+def test_keys_of_ones_own_stand_in_help_and_footer() -> None:
+    keys, wrong = remapped([Wish(1, "nan-onset", ("ctrl+g",)), Wish(2, "explain", ("F7", "i"))])
+    assert not wrong
+    told = "\n".join(text_of(line) for page in help_pages(200, 100, keys) for line in page)
+    assert "^G     first non-finite value" in told
+    assert "F7 i   the chosen row in full" in told
+    footer = text_of(footer_line(replace(scene_of(), keys=keys), 400))
+    assert "^G NaN onset" in footer
+    assert "n NaN onset" not in footer.replace("^G NaN", "")
+
+
+async def test_keys_of_ones_own_do_it_and_the_usual_ones_do_not() -> None:
+    keys, _ = remapped([Wish(1, "log", ("g", "F2")), Wish(2, "next-finding", ("n",)), Wish(3, "nan-onset", ("e",))])
+    async with screen(broken(), keys=keys) as shown:
+        for key in ("y", "L"):
+            await shown.press(key)
+            assert not shown.desk.view.log
+        for key in ("g", "f2"):
+            await shown.press(key)
+            assert shown.desk.view.log
+            await shown.press(key)
+            assert not shown.desk.view.log
+        await shown.press("n")
+        assert shown.desk.mode == "run"
+        assert shown.desk.view.cursor is not None
+        await shown.press("e")
+        assert shown.desk.mode == "autopsy"
+        await shown.press("question_mark")
+        assert "g F2" in shown.text
+
+
+async def test_what_was_wrong_with_the_users_keys_is_said_on_the_screen() -> None:
+    async with screen(learning(), (160, 40), notice="config.ini:3: no key is called hyper") as shown:
+        assert "config.ini:3: no key is called hyper" in shown.header
+
+
+async def test_caps_are_ascii_where_the_screen_is() -> None:
+    async with screen(learning(), ascii=True) as shown:
+        await shown.press("question_mark")
+        assert shown.text.isascii()
+        assert "Left h" in shown.text
 
 
 def test_no_key_is_one_that_tmux_screen_or_terminals_take() -> None:

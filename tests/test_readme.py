@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 import tuimon
+from tuimon.app.config import config
 from tuimon.catalogue import ROWS
 from tuimon.cli import COMMANDS
 from tuimon.commands.table import markdown
+from tuimon.panels.keys import KEYS
 from tuimon.record import BadLine
 from tuimon.sources.sniff import FORMATS
 from tuimon.sources.tail import Tail
@@ -80,3 +82,23 @@ def test_every_command_is_mentioned_and_has_help(command: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert f"tuimon {command}" in done.stdout
+
+
+def test_the_table_of_keys_names_every_key_and_everything_that_can_have_another() -> None:
+    text = README.read_text(encoding="utf-8")
+    table = text.partition("| key | | name |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| ([^|]*) \|[^|]*\|([^|]*)\|$", table, re.MULTILINE)
+    named = [name for _, names in rows for name in re.findall(r"`([^`]+)`", names)]
+    assert sorted(named) == sorted(key.name for key in KEYS if key.name)
+    told = {cap for caps, _ in rows for cap in re.findall(r"`([^`]+)`", caps)}
+    caps = {cap for key in KEYS for cap in key.cap.split()} - set("←→↑↓") - {"S-Tab"}
+    assert told == caps
+
+
+def test_the_example_of_keys_is_understood(tmp_path: Path) -> None:
+    block = re.search(r"```ini\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    (tmp_path / "config.ini").write_text(block[1])
+    found = config(str(tmp_path / "config.ini"))
+    assert not found.wrong
+    assert found.keys != KEYS

@@ -132,3 +132,36 @@ def test_a_frame_rate_that_makes_no_sense_is_refused(fps: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["watch", "run.jsonl", "--fps", fps])
     assert ended.value.code == 2
+
+
+def test_the_view_of_a_file_is_kept_until_it_is_reset_and_keys_are_those_of_the_user(tmp_path: Path) -> None:
+    run = tmp_path / "run.jsonl"
+    run.write_text(lines(learning(60)))
+    (tmp_path / "tuimon").mkdir()
+    (tmp_path / "tuimon" / "config.ini").write_text("[keys]\nlog = g\nfly = f\n")
+    other = tmp_path / "temporary"
+    other.mkdir()
+    own = {"XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "TMPDIR": str(other)}
+
+    def watched(*arguments: str, keys: str) -> str:
+        with Terminal([*WATCH, str(run), *arguments], (200, 40), environment=own) as terminal:
+            terminal.until("step 60")
+            terminal.until("no action is called fly")
+            for key in keys:
+                terminal.press(key)
+                terminal.until(lambda: "g log" in terminal.lines[-1], "a footer with the user's key")
+            terminal.until("live" if "R" not in keys else "everything as usual again")
+            header = terminal.lines[0]
+            terminal.press("q")
+            assert terminal.wait() == 0
+        return header
+
+    watched(keys="g")
+    (kept,) = (tmp_path / "tuimon" / "views").iterdir()
+    assert "  log  " in watched(keys="")
+    assert "  log  " not in watched("--reset-view", keys="")
+    assert not kept.exists()
+    watched(keys="g")
+    assert kept.exists()
+    watched(keys="R")
+    assert not kept.exists()

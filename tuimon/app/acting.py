@@ -16,7 +16,7 @@ from tuimon.monitor import Monitor
 from tuimon.panels import moves, rows
 from tuimon.panels.desk import Desk
 from tuimon.panels.grid import PanelGrid
-from tuimon.panels.keys import KEYS
+from tuimon.panels.keys import KEYS, Keys, cap_of
 from tuimon.panels.metric import MetricPanel
 from tuimon.panels.table import SymptomTable
 from tuimon.panels.timeline import Timeline
@@ -31,16 +31,25 @@ class ActingApp(DrawingApp):
 
     Args:
         place, fps: as DrawingApp takes them.
+        keys: KEYS in their order, as the user wants them.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(name, key.action, key.word, show=False, priority=name == "ctrl+c") for key in KEYS for name in key.keys
+        Binding("ctrl+c", "quit", show=False, priority=True),
+        *(Binding(",".join(key.keys), key.action, key.word, show=False, id=key.name or None) for key in KEYS),
     ]
 
-    def __init__(self, place: Place | None, fps: float) -> None:
+    def __init__(self, place: Place | None, fps: float, keys: Keys) -> None:
         super().__init__(place, fps)
         self.monitor = Monitor()
         self.desk = Desk()
+        self.keys = keys
+        self.set_keymap(
+            {key.name: ",".join(key.keys) for key, usual in zip(keys, KEYS, strict=True) if key.keys != usual.keys}
+        )
+
+    def cap(self, name: str) -> str:
+        return cap_of(name, self.keys)
 
     def lay(self, desk: Desk) -> None:
         """The user's side of the screen is `desk` from now on."""
@@ -65,7 +74,7 @@ class ActingApp(DrawingApp):
             self.action_move("toggle")
 
     def action_help(self) -> None:
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(self.keys))
 
     def action_explain(self) -> None:
         scene = self.current()

@@ -15,6 +15,7 @@ from tuimon.app.runs import RunsScreen
 from tuimon.app.taken import Taken, taken
 from tuimon.follow import Follower, Status
 from tuimon.monitor import Snapshot
+from tuimon.panels.keys import cap_of
 from tuimon.panels.runs import Shelf
 from tuimon.plain import plain_text
 from tuimon.record import Batch, Mark
@@ -100,6 +101,10 @@ class FollowingApp(App[None]):
     def request_frame(self) -> None:
         """Something that is shown has changed."""
         raise NotImplementedError
+
+    def cap(self, name: str) -> str:
+        """What the key that does `name` is called."""
+        return cap_of(name)
 
     # The one input.
 
@@ -270,7 +275,7 @@ class FollowingApp(App[None]):
         runs = self.listing.runs
         appeared = bool(runs) and runs[0].path != self.taken.path and runs[0].path not in (self._offered or ())
         if appeared and self._runs is None:
-            return "newer run: press o"
+            return f"newer run: press {self.cap('runs')}"
         return self.taken.lack
 
     def _follow_a_restart(self) -> None:

@@ -10,12 +10,12 @@ from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 from tuimon.panels.ink import Line, Span, fit, wrap
-from tuimon.panels.keys import KEYS
+from tuimon.panels.keys import KEYS, Keys
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 
 CAP = 6
-"""Cells for the longest cap, "Space " and "S-Tab "."""
+"""Cells for a cap, "Space " and "S-Tab "; more where a key of the user's own is called something longer."""
 
 LEGEND = "mouse: click a curve, the strip or a row; the wheel zooms"
 
@@ -23,13 +23,13 @@ TWO_COLUMNS = 76
 """Cells from which keys stand in two columns: under that, texts would wrap into more lines than they save."""
 
 
-def help_pages(width: int, height: int) -> list[list[Line]]:
+def help_pages(width: int, height: int, keys: Keys = KEYS) -> list[list[Line]]:
     """All keys, in one column where they fit, else in two, else on several pages; no text is cut."""
     room = max(height - 2, 1)
-    single = [line for key in KEYS for line in _entry(key.cap, key.text, width)]
+    single = [line for block in _blocks(keys, width) for line in block]
     rows = single
     if len(single) > room - 2 and width >= TWO_COLUMNS:
-        rows = _two_columns(width)
+        rows = _two_columns(width, keys)
     if len(rows) + 2 <= room:
         rows = [*rows, (), (Span(f" {LEGEND}", "dim"),)]
     pages = [rows[start : start + room] for start in range(0, len(rows), room)]
@@ -41,9 +41,9 @@ def _title(number: int, count: int) -> Line:
     return (Span(" keys", "strong"), Span(f" {number} of {count}" if count > 1 else ""), Span(f"   {more}", "dim"))
 
 
-def _two_columns(width: int) -> list[Line]:
+def _two_columns(width: int, keys: Keys) -> list[Line]:
     half = width // 2
-    blocks = [_entry(key.cap, key.text, half) for key in KEYS]
+    blocks = _blocks(keys, half)
     total = sum(map(len, blocks))
     left: list[Line] = []
     while blocks and 2 * len(left) < total:
@@ -54,23 +54,33 @@ def _two_columns(width: int) -> list[Line]:
     ]
 
 
-def _entry(cap: str, text: str, width: int) -> list[Line]:
-    pieces = wrap(text, max(width - CAP - 3, 8))
-    return [(Span(f" {cap if number == 0 else '':<{CAP}} ", "key"), Span(piece)) for number, piece in enumerate(pieces)]
+def _blocks(keys: Keys, width: int) -> list[list[Line]]:
+    """The lines of each key."""
+    room = max(CAP, *(len(key.cap) for key in keys))
+    return [
+        [
+            (Span(f" {key.cap if number == 0 else '':<{room}} ", "key"), Span(piece))
+            for number, piece in enumerate(wrap(key.text, max(width - room - 3, 8)))
+        ]
+        for key in keys
+    ]
 
 
 class HelpSheet(Sheet):
     """The keys, a page at a time."""
 
-    page = 0
+    def __init__(self, keys: Keys) -> None:
+        super().__init__()
+        self.page = 0
+        self._keys = keys
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
-        pages = help_pages(width, height)
+        pages = help_pages(width, height, self._keys)
         return pages[min(self.page, len(pages) - 1)]
 
     def turn(self) -> bool:
         """Shows the next page; False when there is none."""
-        if self.page + 1 >= len(help_pages(*self.size)):
+        if self.page + 1 >= len(help_pages(*self.size, self._keys)):
             return False
         self.page += 1
         self.draw()
@@ -82,8 +92,12 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
+    def __init__(self, keys: Keys = KEYS) -> None:
+        super().__init__()
+        self._keys = keys
+
     def compose(self) -> ComposeResult:
-        yield HelpSheet()
+        yield HelpSheet(self._keys)
 
     def on_key(self, event: events.Key) -> None:
         event.stop()

@@ -23,6 +23,7 @@ from tuimon.panels.desk import Desk
 from tuimon.panels.footer import Footer
 from tuimon.panels.grid import PanelGrid
 from tuimon.panels.header import Header
+from tuimon.panels.keys import KEYS, Keys, in_ascii
 from tuimon.panels.large import LargePanel
 from tuimon.panels.preview import extent_of
 from tuimon.panels.records import RecordsView
@@ -46,12 +47,16 @@ class Options:
         theme: a key of THEMES.
         ascii: no character beyond ASCII in pictures and marks.
         fps: frames per second at most. 30 draws each record of a run of 20 steps/s as it comes.
+        keys: all of them, as the user wants them.
+        notice: what the header says at first.
     """
 
     name: str = ""
     theme: str = "dark"
     ascii: bool = False
     fps: float = 30.0
+    keys: Keys = KEYS
+    notice: str = ""
 
 
 def _loaded() -> None:
@@ -91,7 +96,7 @@ class MonitorApp(ActingApp):
         clock: Callable[[], float] = time.time,
         samples: Store | None = None,
     ) -> None:
-        super().__init__(place, options.fps)
+        super().__init__(place, options.fps, in_ascii(options.keys) if options.ascii else options.keys)
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = THEMES[options.theme].name
@@ -126,6 +131,8 @@ class MonitorApp(ActingApp):
             on_signals(self.leave)
             self.app_resume_signal.subscribe(self, self._continued)
         self.set_interval(GLANCE, self.glance)
+        if self.options.notice:
+            self.say(plain_text(self.options.notice, 120))
         self.show()
         if not gc.isenabled():
             self.call_after_refresh(_loaded)
@@ -216,11 +223,12 @@ class MonitorApp(ActingApp):
             status=self.status,
             name=self.watched or self.options.name,
             format=self._taken_for,
-            choice=self.taken.choice,
+            choice=self.taken.choice(self.cap("other-loss")),
             hint=self.hint,
             age=self._age,
             behind=behind,
             ascii=self.options.ascii,
+            keys=self.keys,
         )
 
     def watch_scene(self, before: Scene, scene: Scene) -> None:

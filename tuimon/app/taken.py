@@ -30,13 +30,12 @@ class Taken:
     losses: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
 
-    @property
-    def choice(self) -> str:
-        """Which metric plays the loss, where that is worth a word."""
+    def choice(self, key: str) -> str:
+        """Which metric plays the loss, where that is worth a word, and which `key` takes another one."""
         others = len(self.losses) - 1
         if self.loss in ("", "loss") and others < 1:
             return ""
-        more = f", {others} other{'s' * (others > 1)} (c)" if others > 0 else ""
+        more = f", {others} other{'s' * (others > 1)} ({key})" if others > 0 else ""
         return f"loss <- {plain_text(self.loss, 30)}{more}"
 
     @property

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tuimon.app import settings
+from tuimon.app import views
+from tuimon.app.config import config, config_path
 from tuimon.commands.diagnose import add_source_arguments, complaint, source_arguments
 from tuimon.commands.early import early
 from tuimon.plain import plain_text
@@ -38,7 +39,8 @@ def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--low-color", action="store_true", help="the sixteen colours of the terminal only")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     parser.add_argument("--fps", type=_fps, default=30.0, metavar="N", help="pictures per second at most (default: 30)")
-    parser.set_defaults(**settings.defaults(settings.config_path())[0])
+    parser.add_argument("--reset-view", action="store_true", help="forget how this file was last looked at")
+    parser.set_defaults(**config(config_path()).screen)
 
 
 def _fps(text: str) -> float:
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         from tuimon.commands import diagnose
 
         return diagnose.run(argparse.Namespace(**{**vars(args), "json": False, "fail_on": "failure"}))
-    for trouble in settings.defaults(settings.config_path())[1]:
+    for trouble in config(config_path()).wrong:
         print(f"tuimon: {plain_text(trouble)}", file=sys.stderr)
     try:
         return _print_once(args) if args.once else _follow(args)
@@ -85,10 +87,11 @@ def _follow(args: argparse.Namespace) -> int:
 
         trim_updates()
         app = MonitorApp(_options(args), Place(args.file, **opened), samples=first.store)
-        app.desk = replace(app.desk, view=settings.kept_view(args.file, app.desk.view, settings.views_path()))
+        if not args.reset_view:
+            app.desk = replace(app.desk, view=views.kept_view(args.file, app.desk.view, views.views_path()))
         first.hand_over()
         app.run(mouse=not args.no_mouse)
-    settings.keep_view(args.file, app.desk.view, settings.views_path())
+    views.keep_view(args.file, app.desk.view, views.views_path())
     return app.return_code or EXIT_DONE
 
 
@@ -131,11 +134,14 @@ def _print_once(args: argparse.Namespace) -> int:
 def _options(args: argparse.Namespace) -> Options:
     from tuimon.app.monitor_app import Options
 
+    wanted = config(config_path())
     return Options(
         name=_name(args),
         theme="sixteen" if args.low_color else "light" if args.light else "dark",
         ascii=args.ascii,
         fps=args.fps,
+        keys=wanted.keys,
+        notice=wanted.wrong[0] if wanted.wrong else "",
     )
 
 

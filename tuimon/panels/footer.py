@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tuimon.panels.desk import Desk
 from tuimon.panels.ink import Line, Span, width_of
-from tuimon.panels.keys import KEYS
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 
@@ -30,7 +29,7 @@ def is_open(desk: Desk) -> bool:
 def footer_line(scene: Scene, width: int) -> Line:
     """As many keys as fit into `width` cells; with something open, Esc stands first."""
     opened = is_open(scene.desk)
-    keys = sorted((key for key in KEYS if key.word), key=lambda key: key.rank)
+    keys = sorted((key for key in scene.keys if key.word), key=lambda key: key.rank)
     if opened:
         keys.sort(key=lambda key: "escape" not in key.keys)
     line: list[Span] = []

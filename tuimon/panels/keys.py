@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -9,6 +10,7 @@ class Key(NamedTuple):
     """One thing that a key does.
 
     Attributes:
+        name: of what it does, in the user's file of defaults; empty for a key that stays where it is.
         keys: names of the keys, as the toolkit calls them.
         cap: what the footer and the help call them.
         action: what they do; "move(...)" maps the desk to the next one.
@@ -17,6 +19,7 @@ class Key(NamedTuple):
         rank: place in the footer where room is short, 0 first.
     """
 
+    name: str
     keys: tuple[str, ...]
     cap: str
     action: str
@@ -25,34 +28,64 @@ class Key(NamedTuple):
     rank: int = 99
 
 
+Keys = tuple[Key, ...]
+
 # No Ctrl-A, -B, -J, -K, -S and no Alt: tmux, screen and terminals take those for themselves.
-KEYS: tuple[Key, ...] = (
-    Key(("q", "ctrl+c"), "q", "quit", "quit", "leave (Ctrl-C too)", 0),
-    Key(("question_mark",), "?", "help", "help", "this help", 1),
-    Key(("n",), "n", "move('autopsy')", "NaN onset", "jump to the first non-finite value and the records around it", 2),
-    Key(("e",), "e", "move('next_finding')", "finding", "next finding", 3),
-    Key(("E",), "E", "move('previous_finding')", "", "previous finding"),
-    Key(("enter",), "Enter", "enter", "open", "open or close a row; enlarge the panel that has the focus", 4),
-    Key(("x",), "x", "explain", "explain", "the chosen row in full, in this run's numbers", 16),
-    Key(("space",), "Space", "move('pause')", "pause", "hold the picture while reading goes on; again to go on", 5),
-    Key(("left", "h"), "← h", "move('left')", "", "step cursor back, in all panels at once"),
-    Key(("right", "l"), "→ l", "move('right')", "", "step cursor forward"),
-    Key(("up", "k"), "↑ k", "move('row_up')", "", "row above in the table"),
-    Key(("down", "j"), "↓ j", "move('row_down')", "rows", "row below in the table", 10),
-    Key(("home",), "Home", "move('home')", "", "cursor to the first step"),
-    Key(("end",), "End", "move('live')", "live", "back to the newest step, live", 11),
-    Key(("plus", "equals_sign"), "+", "move('zoom_in')", "zoom", "fewer steps across", 6),
-    Key(("minus",), "-", "move('zoom_out')", "", "more steps across"),
-    Key(("0",), "0", "move('whole')", "all", "the whole run", 7),
-    Key(("y", "L"), "y", "move('log')", "log", "logarithmic values (L too; l moves the cursor)", 8),
-    Key(("s",), "s", "move('smooth')", "smooth", "smoothing: off, light, medium, strong", 9),
-    Key(("v",), "v", "move('overlay')", "val on loss", "validation points over the training curve, one range", 14),
-    Key(("m",), "m", "move('page')", "metrics", "other metrics in the panels; one more under an enlarged one", 12),
-    Key(("r",), "r", "move('rewind')", "", "next place where the log went back (a resumed run)"),
-    Key(("c",), "c", "candidate", "", "another metric as the loss, where the log has several that could be it"),
-    Key(("o",), "o", "runs", "runs", "the runs in this folder, to watch another one", 5),
-    Key(("slash",), "/", "filter", "filter", "show rows and metrics that contain a word", 13),
-    Key(("tab",), "Tab", "app.focus_next", "", "next panel, strip or table"),
-    Key(("shift+tab",), "S-Tab", "app.focus_previous", "", "previous one"),
-    Key(("escape",), "Esc", "move('back')", "back", "back: close what is open, then cursor, zoom and filter", 15),
+KEYS: Keys = (
+    Key("quit", ("q",), "q", "quit", "quit", "leave (Ctrl-C too)", 0),
+    Key("help", ("question_mark",), "?", "help", "help", "this help", 1),
+    Key(
+        "nan-onset",
+        ("n",),
+        "n",
+        "move('autopsy')",
+        "NaN onset",
+        "first non-finite value, with the records around it",
+        2,
+    ),
+    Key("next-finding", ("e",), "e", "move('next_finding')", "finding", "next finding", 3),
+    Key("previous-finding", ("E",), "E", "move('previous_finding')", "", "previous finding"),
+    Key("open", ("enter",), "Enter", "enter", "open", "open or close a row; enlarge the panel that has the focus", 4),
+    Key("explain", ("x",), "x", "explain", "explain", "the chosen row in full, in this run's numbers", 16),
+    Key("pause", ("space",), "Space", "move('pause')", "pause", "hold the picture while reading goes on, or go on", 5),
+    Key("step-back", ("left", "h"), "← h", "move('left')", "", "step cursor back, in all panels at once"),
+    Key("step-forward", ("right", "l"), "→ l", "move('right')", "", "step cursor forward"),
+    Key("row-up", ("up", "k"), "↑ k", "move('row_up')", "", "row above in the table"),
+    Key("row-down", ("down", "j"), "↓ j", "move('row_down')", "rows", "row below in the table", 10),
+    Key("first-step", ("home",), "Home", "move('home')", "", "cursor to the first step"),
+    Key("live", ("end",), "End", "move('live')", "live", "back to the newest step, live", 11),
+    Key("zoom-in", ("plus", "equals_sign"), "+", "move('zoom_in')", "zoom", "fewer steps across", 6),
+    Key("zoom-out", ("minus",), "-", "move('zoom_out')", "", "more steps across"),
+    Key("whole-run", ("0",), "0", "move('whole')", "all", "the whole run", 7),
+    Key("log", ("y", "L"), "y L", "move('log')", "log", "logarithmic values (l moves the cursor)", 8),
+    Key("smooth", ("s",), "s", "move('smooth')", "smooth", "smoothing: off, light, medium, strong", 9),
+    Key("validation", ("v",), "v", "move('overlay')", "val on loss", "validation points over the training curve", 14),
+    Key("metrics", ("m",), "m", "move('page')", "metrics", "other metrics; one more under an enlarged one", 12),
+    Key("rewind", ("r",), "r", "move('rewind')", "", "next place where the log went back (a resumed run)"),
+    Key("usual-view", ("R",), "R", "move('usual')", "", "all as usual again, and kept so for this file"),
+    Key("other-loss", ("c",), "c", "candidate", "", "another metric as the loss, where there are several"),
+    Key("runs", ("o",), "o", "runs", "runs", "the runs in this folder, to watch another one", 5),
+    Key("filter", ("slash",), "/", "filter", "filter", "show rows and metrics that contain a word", 13),
+    Key("", ("tab",), "Tab", "app.focus_next", "", "next panel, strip or table"),
+    Key("", ("shift+tab",), "S-Tab", "app.focus_previous", "", "previous one"),
+    Key("", ("escape",), "Esc", "move('back')", "back", "close what is open, then cursor, zoom and filter", 15),
 )
+
+ASCII_CAPS = {"←": "Left", "→": "Right", "↑": "Up", "↓": "Down"}
+
+
+def cap_of(name: str, keys: Sequence[Key] = KEYS) -> str:
+    """What the key that does `name` is called.
+
+    Raises:
+        KeyError: nothing has this name.
+    """
+    for key in keys:
+        if key.name == name:
+            return key.cap
+    raise KeyError(name)
+
+
+def in_ascii(keys: Keys) -> Keys:
+    """The same keys with caps that every font has."""
+    return tuple(key._replace(cap=" ".join(ASCII_CAPS.get(part, part) for part in key.cap.split(" "))) for key in keys)

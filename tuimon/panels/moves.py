@@ -148,6 +148,12 @@ def _whole(scene: Scene) -> Desk:
     return replace(scene.desk, view=replace(scene.view, low=None, high=None, tail=None))
 
 
+def _usual(scene: Scene) -> Desk:
+    """Everything as it is before a key was pressed, but for the chosen row and what is open in the table."""
+    desk = scene.desk
+    return Desk(row=desk.row, opened=desk.opened, closed=desk.closed, said="everything as usual again")
+
+
 def toggled(scene: Scene) -> Desk:
     """The chosen row opened or closed."""
     chosen = next((entry for entry in entries(scene) if entry.chosen), None)
@@ -191,6 +197,7 @@ MOVES: dict[str, Callable[[Scene], Desk]] = {
     "zoom_in": lambda scene: zoom(scene, 0.5),
     "zoom_out": lambda scene: zoom(scene, 2.0),
     "whole": _whole,
+    "usual": _usual,
     "log": lambda scene: replace(scene.desk, view=replace(scene.view, log=not scene.view.log)),
     "smooth": lambda scene: replace(scene.desk, view=replace(scene.view, smooth=(scene.view.smooth + 1) % 4)),
     "overlay": lambda scene: replace(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tuimon.follow import Status
 from tuimon.monitor import Snapshot
 from tuimon.panels.desk import Desk
+from tuimon.panels.keys import KEYS, Keys
 from tuimon.panels.view import View
 from tuimon.record import ROLES
 from tuimon.store import Column
@@ -28,6 +29,7 @@ class Scene:
         age: how long ago the last record was written, in words; empty while that is nothing to mention.
         behind: records that came since the picture was paused.
         ascii: draw with ASCII only.
+        keys: all of them, as the footer calls them.
     """
 
     snapshot: Snapshot = field(default_factory=Snapshot)
@@ -41,6 +43,7 @@ class Scene:
     age: str = ""
     behind: int = 0
     ascii: bool = False
+    keys: Keys = KEYS
 
     @property
     def view(self) -> View:

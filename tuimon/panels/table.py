@@ -10,7 +10,8 @@ from textual.message import Message
 
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.panels import words
-from tuimon.panels.ink import Line, Span, clip, width_of, wrap
+from tuimon.panels.ink import Line, Span, clip, folded, width_of, wrap
+from tuimon.panels.keys import cap_of
 from tuimon.panels.marks import Marks, marks, of_entry
 from tuimon.panels.rows import Entry, entries
 from tuimon.panels.scene import Scene
@@ -71,7 +72,8 @@ class SymptomTable(Sheet, can_focus=True):
         hidden = stop - self._top - height
         if hidden > 0 and height > 2:
             # The chosen row is longer than the room: say so where the eye stops, and how to read on.
-            seen[-1] = (Span(f"{'':{INDENT}}{hidden + 1} more lines: x shows the whole row", "dim"),)
+            key = cap_of("explain", scene.keys)
+            seen[-1] = (Span(f"{'':{INDENT}}{hidden + 1} more lines: {key} shows the whole row", "dim"),)
         return seen
 
     def on_focus(self) -> None:
@@ -103,7 +105,7 @@ def block(entry: Entry, scene: Scene, width: int, alphabet: Marks, *, focused: b
     elif entry.open:
         for label, ink, text in body(entry, scene):
             room = max(width - INDENT - LABEL - 1, 8)
-            for number, piece in enumerate(wrap(text, room)):
+            for number, piece in enumerate(wrap(text, room) if ink != "code" else folded(text, room)):
                 name = label if number == 0 else ""
                 lines.append((Span(f"{'':{INDENT}}{name:>{LABEL}} ", "dim"), Span(piece, ink)))
     return lines
@@ -164,8 +166,9 @@ def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
     yield "likely", "plain", "; ".join(row.causes)
     for number, check in enumerate(row.checks):
         yield ("check" if number == 0 else "next"), "strong" if number == 0 else "plain", check.look
-        if check.code:
-            yield "", "code", check.code
+        # Code is for pasting, which x is better for: the first check shows what it looks like.
+        for line in check.code.splitlines() if number == 0 else ():
+            yield "", "code", line
         if check.expect:
             yield "", "dim", check.expect
     yield "then fix", "plain", row.fix
@@ -176,8 +179,15 @@ def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
         yield "or is it", "dim", other + (f": {known.separator}" if known else "")
     missing = finding.missing if finding else ""
     if missing:
-        yield "surer", "warning", plain_text(missing)
+        yield "missing", "warning", plain_text(missing)
     there = {*scene.columns, *scene.snapshot.meta, *(("time",) if scene.snapshot.last_time is not None else ())}
-    absent = [need for need in row.needs if need not in there]
+    # "grad_norm/<layer>" is there as soon as one layer is.
+    absent = [need for need in row.needs if not any(_is(need, name) for name in there)]
     if absent and not missing and scene.snapshot.records:
         yield "needs", "dim", f"{', '.join(absent)}, which this log does not have"
+
+
+def _is(need: str, name: str) -> bool:
+    """Whether the metric `name` is what a row needs: itself, or "grad_norm/first" for "grad_norm/<layer>"."""
+    stem, layer, _ = need.partition("<")
+    return name.startswith(stem) if layer else name == need

@@ -1,72 +1,26 @@
-"""What outlives the program."""
+"""How a file was looked at outlives the program."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tuimon.app import settings
-from tuimon.app.settings import config_path, defaults, keep_view, kept_view, views_path
+from tuimon.app import views
+from tuimon.app.views import keep_view, kept_view, views_path
 from tuimon.panels.view import View
 
 
 @pytest.fixture(autouse=True)
 def temporary_files_lie_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "_temporary", lambda: "/somewhere/else")
+    monkeypatch.setattr(views, "_temporary", lambda: "/somewhere/else")
 
 
-def written(folder: Path, text: str) -> str:
-    path = folder / "config.ini"
-    path.write_text(text)
-    return str(path)
-
-
-def test_places_follow_the_base_directory_specification() -> None:
-    assert config_path({"XDG_CONFIG_HOME": "/x"}) == "/x/tuimon/config.ini"
+def test_the_place_follows_the_base_directory_specification() -> None:
     assert views_path({"XDG_STATE_HOME": "/y"}) == Path("/y/tuimon/views")
-    for environment in ({}, {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "relative"}):
-        assert config_path(environment) == str(Path.home() / ".config/tuimon/config.ini")
+    for environment in ({}, {"XDG_STATE_HOME": "relative"}):
         assert views_path(environment) == Path.home() / ".local/state/tuimon/views"
-
-
-def test_defaults_are_those_of_the_command_line(tmp_path: Path) -> None:
-    path = written(tmp_path, "[screen]\ntheme = light ; at home\nascii = yes\nmouse = no\nfps = 10\n")
-    assert defaults(path) == ({"light": True, "ascii": True, "no_mouse": True, "fps": 10.0}, [])
-    assert defaults(written(tmp_path, "[screen]\ntheme=sixteen\n"))[0] == {"low_color": True}
-    assert defaults(written(tmp_path, "")) == ({}, [])
-    assert defaults(str(tmp_path / "absent.ini")) == ({}, [])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[screen]\ntheme = pink",
-        "[screen]\nfps = 1000",
-        "[screen]\nfps = nan",
-        "[screen]\ncolour = 3",
-        "[other]\n",
-        "theme = x",
-    ],
-)
-def test_what_means_nothing_is_told_and_the_rest_counts(text: str, tmp_path: Path) -> None:
-    found, wrong = defaults(written(tmp_path, text))
-    assert found == {}
-    assert len(wrong) == 1
-    assert "config.ini" in wrong[0]
-    assert defaults(written(tmp_path, "[screen]\nascii = on\nfps = many"))[0] == {"ascii": True}
-
-
-@given(st.binary(max_size=200))
-def test_no_content_of_the_file_is_an_error(content: bytes) -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        path = Path(folder) / "config.ini"
-        path.write_bytes(content)
-        defaults(str(path))
 
 
 def test_a_file_is_shown_as_it_was_left(tmp_path: Path) -> None:
@@ -106,7 +60,7 @@ def test_a_damaged_view_is_no_view(content: str, tmp_path: Path) -> None:
 
 def test_nothing_is_kept_of_standard_input_and_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_view("-", View(log=True), tmp_path / "views")
-    monkeypatch.setattr(settings, "_temporary", lambda: os.path.realpath(tmp_path))
+    monkeypatch.setattr(views, "_temporary", lambda: os.path.realpath(tmp_path))
     keep_view(str(tmp_path / "run.jsonl"), View(log=True), tmp_path / "views")
     assert not (tmp_path / "views").exists()
 
@@ -117,7 +71,7 @@ def test_a_disk_that_takes_nothing_is_no_trouble(tmp_path: Path) -> None:
 
 
 def test_views_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "KEPT", 3)
+    monkeypatch.setattr(views, "KEPT", 3)
     folder = tmp_path / "views"
     for number in range(6):
         keep_view(str(tmp_path / f"{number}.jsonl"), View(smooth=1), folder)
