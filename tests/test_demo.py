@@ -67,7 +67,8 @@ def test_every_line_is_strict_json_and_no_record_is_lost(name: str, folder: Path
     count = demo.write(demo.RUNS[name], path)
     lines = [json.loads(line, parse_constant=refuse) for line in path.read_text().splitlines()]
     assert "tuimon" in lines[0]
-    assert sum("step" in line for line in lines) == count
+    assert sum("step" in line and "note" not in line for line in lines) == count
+    assert (lines[-1].get("note") == "end") is not demo.RUNS[name].silent
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -135,7 +136,8 @@ def test_the_calm_part_stands_in_the_file_before_the_rest_is_played(tmp_path: Pa
     assert times == sorted(times)
     player.play()
     lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
-    assert [line["step"] for line in lines if "step" in line] == [int(row["step"]) for row in demo.records(run)]
+    assert [line["step"] for line in lines if "loss" in line] == [int(row["step"]) for row in demo.records(run)]
+    assert [i for i, line in enumerate(lines) if "note" in line] == [len(lines) - 1], "a crash has no last words"
     assert sum("tuimon" in line for line in lines) == 2, "the resumed process writes a header of its own"
 
 

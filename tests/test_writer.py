@@ -27,13 +27,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(tuimon.__file__).parent
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    """The records of a file, each line strict JSON; blank lines are nothing."""
+def all_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file, each strict JSON; blank lines are nothing."""
 
     def refuse(token: str) -> float:
         raise AssertionError(f"bare {token} is no JSON")
 
     return [json.loads(line, parse_constant=refuse) for line in path.read_text().splitlines() if line]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The same without the notes of how a log ended."""
+    return [line for line in all_lines(path) if line.get("note") not in ("end", "aborted")]
 
 
 def steps(path: Path) -> list[int]:
@@ -48,7 +53,7 @@ def readable_steps(path: Path) -> list[int]:
             fields = json.loads(line)
         except ValueError:
             continue
-        if isinstance(fields, dict) and "step" in fields:
+        if isinstance(fields, dict) and "step" in fields and "note" not in fields:
             found.append(fields["step"])
     return found
 
@@ -206,7 +211,7 @@ def test_a_line_torn_by_an_earlier_crash_is_closed_before_the_header(file: Path)
         run.log(3, loss=1.0)
     rows = file.read_text().splitlines()
     assert rows[1] == '{"step": 2, "lo'
-    assert [json.loads(row).get("step") for row in (rows[0], *rows[2:])] == [1, None, 3]
+    assert [json.loads(row).get("step") for row in (rows[0], *rows[2:])] == [1, None, 3, 3]
 
 
 def test_directories_are_made_and_the_umask_holds(tmp_path: Path) -> None:
@@ -258,7 +263,7 @@ def test_threads_log_whole_lines(file: Path) -> None:
         for thread in threads:
             thread.join()
     assert len(lines(file)) == 2401
-    assert run.written == 2401
+    assert run.written == 2402
 
 
 @pytest.mark.parametrize("background", [False, True])
@@ -303,7 +308,7 @@ def test_a_full_disk_loses_nothing_once_there_is_room(small_disk: Path, capsys: 
     seen = readable_steps(small_disk / "run.jsonl")
     assert seen == list(range(len(seen)))
     assert run.written - 1 == len(seen)
-    assert run.dropped == 1010 - len(seen)
+    assert run.dropped == 1011 - len(seen), "the end is a line too"
     said = capsys.readouterr().err
     assert said.count("No space left on device") == 1
     assert f"{run.dropped} lines were lost" in said
@@ -327,7 +332,7 @@ def test_a_device_that_is_always_full_costs_the_training_nothing_but_lines(capsy
         run.log(step, loss=1.0, grad_norm=2.0, lr=0.1)
     run.close()
     assert run.written == 0
-    assert 60_001 <= run.dropped <= 60_010  # a header dropped with the oldest lines is made anew
+    assert 60_002 <= run.dropped <= 60_010  # a header dropped with the oldest lines is made anew
     assert 2 <= run.failed <= 60
     assert run._lines._kept_bytes <= append.BUFFER_BYTES + append.CHUNK_BYTES
     assert len(capsys.readouterr().err.splitlines()) == 2
@@ -398,7 +403,7 @@ def test_a_deleted_file_is_written_anew_with_what_was_lost_in_it(file: Path) -> 
         file.unlink()
         run.log(2, loss=1.0)
     assert steps(file) == [1, 2]
-    assert run.written == len(lines(file))
+    assert run.written == len(all_lines(file))
 
 
 def test_a_rotated_file_is_left_and_a_new_one_begun(file: Path) -> None:
@@ -434,7 +439,7 @@ os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")
 run = tuimon.RunWriter("run.jsonl")
 run.log(1, loss=1.0)
 run.close()
-assert run.dropped == 1
+assert run.dropped == 2
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -452,7 +457,7 @@ def test_a_file_not_permitted_is_told_and_forgotten(tmp_path: Path, capsys: pyte
     (tmp_path / "run.jsonl").mkdir()
     with tuimon.RunWriter(tmp_path / "run.jsonl") as run:
         run.log(1, loss=1.0)
-    assert run.dropped == 1
+    assert run.dropped == 2
     assert "Is a directory" in capsys.readouterr().err
 
 
@@ -515,8 +520,8 @@ def test_a_write_that_hangs_never_delays_log_and_what_is_kept_is_bounded(
     gate.set()
     assert worker is not None
     worker.join(60)
-    assert run.dropped == 100_000
-    assert "100000 lines were lost" in capsys.readouterr().err
+    assert run.dropped == 100_001
+    assert "100001 lines were lost" in capsys.readouterr().err
 
 
 def test_a_slow_write_sends_the_rest_through_the_queue(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -666,7 +671,7 @@ def test_without_stderr_nothing_is_raised(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "stderr", None)
     with tuimon.RunWriter("/dev/full") as run:
         run.log(1, loss="x")
-    assert run.dropped == 2
+    assert run.dropped == 3
 
 
 # The training

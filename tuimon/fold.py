@@ -55,6 +55,7 @@ class Fold:
             meta = mark.fields.get("meta")
             if isinstance(meta, Mapping):
                 self.course.declare(meta)
+        self.pace.mark(mark)
         if mark.kind != "note":
             self._resumes = self.course.records > 0
         for detector in self.detectors:

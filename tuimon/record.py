@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 
 FORMAT_VERSION = 1
 ROLES = ("loss", "val_loss", "grad_norm", "lr")
+END, ABORTED = "end", "aborted"
+"""Notes with which a run's log ends: the writer was closed or its process exited; an exception ended it."""
 
 # Every spelling of a non-finite value seen in public logs, compared in lower case without surrounding blanks.
 _SPELLINGS = {

@@ -61,8 +61,9 @@ def run(args: argparse.Namespace) -> int:
     if args.log is not None:
         from tuimon.writer import RunWriter
 
-        with RunWriter(args.log) as writer:
-            writer.note(scene["step"], "nan_origin", **origin.as_note())
+        writer = RunWriter(args.log)
+        writer.note(scene["step"], "nan_origin", **origin.as_note())
+        writer.close(ended=False)
     return 0 if origin.direction == "none" else 1
 
 

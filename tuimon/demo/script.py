@@ -50,7 +50,7 @@ class Script:
         row = self.rows[self.written]
         step = int(row["step"])
         if step <= self._last:
-            self._writer.close()
+            self._writer.close(ended=False)
             self._writer = self._open()
         self._writer.log(step, **{name: value for name, value in row.items() if name != "step"})
         self._last = step
@@ -58,8 +58,8 @@ class Script:
         return True
 
     def close(self) -> None:
-        """Closes the file."""
-        self._writer.close()
+        """Closes the file; only a run that is complete and did not hang says that it has ended."""
+        self._writer.close(ended=self.written == len(self.rows) and not self.run.silent)
 
 
 def write(run: DemoRun, path: Path | str, seed: int = 0) -> int:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from statistics import median
 
+from tuimon.record import ABORTED, END, Mark
 from tuimon.signatures.finding import Finding
 
 GAPS = 64
@@ -27,11 +28,13 @@ class Pace:
 
     def __init__(self) -> None:
         self.last_time: float | None = None
+        self._due = False
         self._times: deque[float] = deque(maxlen=GAPS + 1)
         self._steps: deque[int] = deque(maxlen=GAPS + 1)
 
     def update(self, steps: Sequence[int], times: Sequence[float | None]) -> None:
         """Takes in records in order."""
+        self._due = True
         recent = [(s, t) for s, t in zip(steps[-GAPS - 1 :], times[-GAPS - 1 :], strict=True) if t is not None]
         if len(recent) <= GAPS < len(steps):
             recent = [(s, t) for s, t in zip(steps, times, strict=True) if t is not None]
@@ -39,6 +42,11 @@ class Pace:
             self._steps.extend(step for step, _ in recent)
             self._times.extend(time for _, time in recent)
             self.last_time = recent[-1][1]
+
+    def mark(self, mark: Mark) -> None:
+        """After an end no record is due; nor between the start of a process and its first one, which may take long."""
+        if mark.kind != "note" or mark.fields.get("note") in (END, ABORTED):
+            self._due = False
 
     @property
     def gap(self) -> float | None:
@@ -61,9 +69,10 @@ class Pace:
     def stall(self, now: float | None, step: int | None, total: object = None) -> list[Finding]:
         """The finding that no record has come for far longer than this run's own gap, at Unix time `now`.
 
-        A run that was declared to have `total` steps and has reached its last one (counted from 0 or 1) is done.
+        A run whose log says that it ended is done, and so is one that was declared to have `total` steps and has
+        reached its last one (counted from 0 or 1). Errs on a resumed run that hangs before its first record.
         """
-        gap = self.gap
+        gap = self.gap if self._due else None
         if now is None or step is None or gap is None or self.last_time is None:
             return []
         if isinstance(total, (int, float)) and 0 < total - 1 <= step:

@@ -6,14 +6,29 @@ nothing can be installed.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import sys
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from .append import BUFFER_BYTES, CLOSE_SECONDS, RETRY_SECONDS, SLOW_SECONDS, Appender, tell
-from .encode import FARTHEST_STEP, FORMAT_VERSION, LINE_BYTES, NAME_LENGTH, encode, key, plain, scalar, whole
+from .encode import (
+    ABORTED,
+    END,
+    FARTHEST_STEP,
+    FORMAT_VERSION,
+    LINE_BYTES,
+    NAME_LENGTH,
+    encode,
+    key,
+    plain,
+    scalar,
+    whole,
+)
 from .mounts import may_hang
 
 __all__ = ["BUFFER_BYTES", "CLOSE_SECONDS", "SLOW_SECONDS", "RunWriter"]
@@ -45,6 +60,9 @@ class RunWriter:
       in the buffer. `close` and the interpreter's exit wait at most `CLOSE_SECONDS`. On a local disk `log` waits for
       the kernel to take the line: a first write that stalls there stalls the training for as long.
     - A forked child opens the file anew; what the parent still has to write stays the parent's.
+    - The log says how the run ended, so that a finished one is not taken for a stalled one: a note "end" when the
+      writer is closed or its process exits, "aborted" with the exception's class when an exception left the `with`
+      block or ended the process. Only the process that opened the writer says so; a killed one says nothing.
 
     Attributes:
         path: the file, as an absolute path.
@@ -77,12 +95,16 @@ class RunWriter:
             self.path = os.path.abspath(self.path)
         self.skipped = 0
         self._clock = clock
+        self._step: int | None = None  # of the last record
+        self._ended = False
+        self._owner = os.getpid()
         self._keys: dict[str, str] = {}
         name = run if run is not None else os.path.splitext(os.path.basename(self.path))[0]
         started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock()))
         header: dict[str, object] = {"tuimon": FORMAT_VERSION, "run": name[:NAME_LENGTH], "started": started}
         line = encode({**header, "meta": dict(meta or {})}) or encode(header) or b""
         self._lines = Appender(self.path, line, retry, may_hang(self.path) if background is None else background)
+        _writers.add(self)
 
     def log(
         self,
@@ -126,6 +148,7 @@ class RunWriter:
             if len(line) > LINE_BYTES or not -FARTHEST_STEP <= step <= FARTHEST_STEP:
                 self._lines.lose(1, "a record is too long, or its step beyond 64 bits")
             else:
+                self._step = step
                 self._lines.add(line)
         except Exception as error:  # noqa: BLE001 -- whatever is wrong, the training goes on
             self._lines.lose(1, f"a record could not be written: {type(error).__name__}")
@@ -140,8 +163,25 @@ class RunWriter:
         except Exception as error:  # noqa: BLE001 -- as in log
             self._lines.lose(1, f"a note could not be written: {type(error).__name__}")
 
-    def close(self) -> None:
-        """Writes what is still kept, waiting at most `CLOSE_SECONDS`. Later calls of `log` are counted as dropped."""
+    def close(self, *, ended: bool = True) -> None:
+        """Notes the end and writes what is still kept, waiting at most `CLOSE_SECONDS`.
+
+        Later calls of `log` are counted as dropped.
+
+        Args:
+            ended: False when somebody else goes on with this run: nothing is said of its end.
+        """
+        self._ended = self._ended or not ended
+        self._end(None)
+
+    def _end(self, kind: type[BaseException] | None) -> None:
+        """Closes the log with the last note: the run ended, or an exception of class `kind` ended it."""
+        ended, self._ended = self._ended, True
+        if not ended and os.getpid() == self._owner:
+            if kind is None:
+                self.note(self._step, END)
+            else:
+                self.note(self._step, ABORTED, error=kind.__name__)
         self._lines.close()
 
     @property
@@ -165,7 +205,7 @@ class RunWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._end(None if isinstance(error, SystemExit) and not error.code else kind)
 
     def __del__(self) -> None:
         if hasattr(self, "_lines"):
@@ -197,3 +237,23 @@ class RunWriter:
         if self.skipped == 1:
             tell(f"metric {name[:40]!r} is left out: {why}")
         return ""
+
+
+_writers: weakref.WeakSet[RunWriter] = weakref.WeakSet()
+
+
+def _at_exit() -> None:
+    # Set where an exception ended the program; in an interactive session it is only the last one that was shown.
+    kind = None if hasattr(sys, "ps1") else getattr(sys, "last_type", None)
+    for writer in list(_writers):
+        writer._end(kind)  # noqa: SLF001 -- of this module
+
+
+def _after_fork() -> None:
+    for writer in list(_writers):
+        writer._lines.after_fork()  # noqa: SLF001 -- of this module
+
+
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import errno
-import os
 import sys
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Sequence
 
@@ -51,7 +48,6 @@ class Appender:
         self._closed = False
         self._background = background
         self._start_afresh()
-        _appenders.add(self)
         if not (background and self._start_worker()):
             self._flush()
 
@@ -138,7 +134,6 @@ class Appender:
                 tell(f"{self.dropped} {lines} lost ({self._file.path!r})")
         if worker is None or not worker.is_alive():
             self._file.let_go()
-        _appenders.discard(self)
 
     def _start_worker(self) -> bool:
         worker = threading.Thread(target=self._work, name="tuimon-writer", daemon=True)
@@ -218,21 +213,3 @@ class Appender:
                 return
             self._kept.extendleft(reversed(lines))
             self._kept_bytes += sum(map(len, lines))
-
-
-_appenders: weakref.WeakSet[Appender] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    for appender in list(_appenders):
-        appender.close()
-
-
-def _after_fork() -> None:
-    for appender in list(_appenders):
-        appender.after_fork()
-
-
-atexit.register(_close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

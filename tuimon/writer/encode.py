@@ -8,11 +8,11 @@ import operator
 from collections.abc import Mapping
 
 try:
-    from ..record import FORMAT_VERSION, plain  # noqa: TID252 -- in a package of any name
+    from ..record import ABORTED, END, FORMAT_VERSION, plain  # noqa: TID252 -- in a package of any name
 except ImportError:  # copied beside the training script
-    from record import FORMAT_VERSION, plain  # type: ignore[import-not-found, no-redef]
+    from record import ABORTED, END, FORMAT_VERSION, plain  # type: ignore[import-not-found, no-redef]
 
-__all__ = ["FORMAT_VERSION", "encode", "key", "plain", "scalar", "whole"]
+__all__ = ["ABORTED", "END", "FORMAT_VERSION", "encode", "key", "plain", "scalar", "whole"]
 
 LINE_BYTES = 512 * 1024
 """Longer lines are dropped: half of what a reader takes, and far above any line of numbers."""
