@@ -94,6 +94,14 @@ def wrap(text: str, width: int) -> list[str]:
     return lines or [""]
 
 
+def folded(code: str, width: int) -> list[str]:
+    """A line of code in lines of at most `width` cells, each with its indentation."""
+    indent = code[: len(code) - len(code.lstrip())]
+    if len(indent) > width // 2:
+        return wrap(code, width)
+    return [indent + piece for piece in wrap(code, width - len(indent))]
+
+
 def changed(old: Line, new: Line) -> list[tuple[int, int]]:
     """The (x, width) pieces in which two lines of equal width differ.
 
