@@ -58,10 +58,20 @@ def test_a_bad_line_is_counted_with_its_number_and_the_others_are_read(tmp_path:
         b'{"step": 1, "loss": 2}\n\nWARNING: hot\n{"step": 2, "lo{"step": 3}\n{"step": 4, "loss": 1}\n',
     )
     batch = JsonLines(Tail(path)).read()
-    assert list(batch.steps) == [1, 4]
+    assert list(batch.steps) == [1, 3, 4]
     assert [line.number for line in batch.bad_lines] == [3, 4]
     assert batch.bad_lines[0].reason == "not a JSON object"
+    assert batch.bad_lines[1].reason.startswith("only in part: not JSON: ")
     assert batch.bad_count == 2
+
+
+def test_glued_records_are_all_read_whatever_else_is_in_the_chunk(tmp_path: Path) -> None:
+    glued = b'{"step": 1, "loss": 2}{"step": 2, "loss": 1}\n{"step": 3, "loss": 1} {"step": 4, "loss": 1}\n'
+    for rest in (b"", b"what\n", b"\n", b'{"step": 5, "loss": NaN}\n'):
+        source = JsonLines(Tail(samples.write(tmp_path, "log.jsonl", glued + rest)))
+        batch = source.read()
+        assert list(batch.steps)[:4] == [1, 2, 3, 4]
+        assert [line.number for line in batch.bad_lines] == ([3] if rest == b"what\n" else [])
 
 
 def test_of_many_bad_lines_only_some_are_described_but_all_are_counted(tmp_path: Path) -> None:

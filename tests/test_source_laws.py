@@ -27,11 +27,19 @@ ROWS: list[dict[str, object]] = [
 NAMED = [{("train/" + name if name != "step" else name): value for name, value in row.items()} for row in ROWS]
 EPOCHS = [{"epoch": 0.1 * (i % 9), "loss": 2.0 - 0.01 * i} for i in range(20)]
 
+ODD = (
+    b'{"step": 1, "loss": 2}\n{"step": 2,\n "loss": 2}\n{"step": 3, "loss": 2}{"step": 4, "loss": 2}\n'
+    b'{"step": 5, "loss": 2}\n\n{"step": 6, "loss": 2} {"step": 7, "loss": NaN}\n{"step": 8, "l{"step": 9, "loss": 1}\n'
+    b'{"step": 10, "loss": 2,}\n  {"step": 11, "loss": 2}\n{"step": 12, "loss": 2}  \n{"step": 13, "note": "a"}\n'
+) * 3
+"""Lines as accidents leave them: wrapped, glued, torn."""
+
 FORMATS: dict[str, tuple[str, bytes]] = {
     "jsonl": ("log.jsonl", samples.jsonl(ROWS)),
     "jsonl of one's own": ("run.jsonl", b'{"tuimon": 1, "run": "a", "meta": {}}\n' + samples.jsonl(ROWS)),
     "jsonl named otherwise": ("metrics.json", samples.jsonl(NAMED)),
     "jsonl in epochs": ("e.jsonl", samples.jsonl(EPOCHS)),
+    "jsonl with accidents": ("odd.jsonl", ODD),
     "csv": ("metrics.csv", samples.csv(ROWS)),
     "csv with semicolons": ("log.csv", samples.csv(EPOCHS, ";", "\r\n")),
     "tfevents": ("events.out.tfevents.1760000000.box", samples.tfevents(ROWS)),
@@ -46,7 +54,7 @@ def test_the_samples_hold_what_they_should(tmp_path: Path) -> None:
         source = open_source(samples.write(tmp_path, name, content))
         batches = samples.read_all(source)
         assert len(samples.column(batches, "loss")) >= 19, name
-        assert not sum(batch.bad_count for batch in batches), name
+        assert not sum(batch.bad_count for batch in batches) or name == "odd.jsonl", name
 
 
 def _opened_empty(path: Path) -> Source:

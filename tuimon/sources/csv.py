@@ -47,7 +47,7 @@ class Table(LineSource):
         for i, line in enumerate(lines):
             if line.strip() and not line.startswith("#"):
                 self._delimiter = delimiter(Head("", line.encode()))
-                self.title = {",": "CSV", ";": "CSV with ';'", "\t": "TSV"}[self._delimiter]
+                self.title = {",": "CSV", ";": "CSV with semicolons", "\t": "TSV"}[self._delimiter]
                 cells = self._split(line)
                 if len(cells) <= _MOST_COLUMNS:
                     self._names = _unique(cells)

@@ -60,27 +60,27 @@ class JsonLines(LineSource):
 
     def parse(self, chunk: Chunk) -> Parsed:
         """See `LineSource.parse`."""
-        if self._layout is not None:
-            for text in _attempts(chunk.text):
+        whole = _object_each(chunk.text)
+        if self._layout is not None and whole is not None:
+            for text in _attempts(whole):
                 try:
                     columns, count = self._layout.decode(text)
                 except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
                     continue
                 return Parsed(columns, count)
-        return self._by_rows(chunk)
+        return self._by_rows(chunk, None if whole is None else _decode_together(whole))
 
-    def _by_rows(self, chunk: Chunk) -> Parsed:
+    def _by_rows(self, chunk: Chunk, rows: list[Row] | None) -> Parsed:
         bad: list[BadLine] = []
-        rows = _decode_together(chunk.text)
         if rows is None:
             rows = []
             for number, line in enumerate(chunk.text.split(b"\n"), chunk.first):
                 if not line.strip():
                     continue
-                try:
-                    rows += loose.records(line)
-                except ValueError as error:
-                    bad.append(BadLine(number, str(error)))
+                found, wrong = loose.records(line)
+                rows += found
+                if wrong:
+                    bad.append(BadLine(number, f"only in part: {wrong}" if found else wrong))
         marks: list[Mark] = []
         records: list[Row] = []
         for row in rows:
@@ -121,6 +121,21 @@ class JsonLines(LineSource):
             except ValueError:
                 # A key with quotes or control characters cannot name a slot.
                 self._layouts = _LAYOUTS
+
+
+def _object_each(text: bytes) -> bytes | None:
+    """`text` without blank lines and blanks around lines, None unless every line begins and ends as an object does.
+
+    Decoding many lines at once takes a newline for any other blank. One object on two lines would be read when both
+    come together, and not when a read ends between them.
+    """
+    if not _are_objects(text):
+        text = b"\n".join([line for raw in text.split(b"\n") if (line := raw.strip())]) + b"\n"
+    return text if _are_objects(text) else None
+
+
+def _are_objects(text: bytes) -> bool:
+    return text.startswith(b"{") and text.endswith(b"}\n") and text.count(b"}\n{") == text.count(b"\n") - 1
 
 
 def _attempts(text: bytes) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Lines that mean a JSON object but are not quite one: bare NaN, Python's quotes, trailing commas, two on one line."""
+"""Lines that mean a JSON object but are not quite one: bare NaN, Python's quotes, trailing commas, several glued."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ _PIECE = re.compile(
 )
 _WORDS = {b"None": b"null", b"True": b"true", b"False": b"false"}
 
+_OPENING = re.compile(rb"""\{\s*(?:"[^"\\]*"|'[^'\\]*')\s*:""")
+_BETWEEN = re.compile(r"[\s,]*")
+
+MOST_TORN = 16
+"""Torn objects on one line after which the rest of it is left: each costs another look at what follows."""
+
+Row = Mapping[str, object]
+
 
 def quoted(text: bytes) -> bytes | None:
     """`text` with bare NaN and Infinity as strings, None if there is none."""
@@ -34,17 +42,63 @@ def quoted(text: bytes) -> bytes | None:
     return changed if changed != text else None
 
 
-def records(line: bytes) -> list[Mapping[str, object]]:
-    """The objects of one line: one, or several without anything between.
+def records(line: bytes) -> tuple[list[Row], str]:
+    """The objects of one line: one, or several that were glued together.
 
-    Raises:
-        ValueError: it is none; the message says why, in a few words without control characters.
+    Returns:
+        The objects, and why something on the line could not be read, in a few words without control characters; that is
+        empty when all of it was.
     """
-    pieces = line.replace(b"}{", b"}\n{").split(b"\n") if b"}{" in line else [line]
-    return [_record(piece.strip().removesuffix(b",")) for piece in pieces]
+    line = line.strip().removesuffix(b",")
+    try:
+        return [_record(line)], ""
+    except ValueError as error:
+        reason = str(error)
+    rows, torn = _glued(line) if line.startswith(b"{") else ([], True)
+    return rows, reason if torn else ""
 
 
-def _record(line: bytes) -> Mapping[str, object]:
+def _glued(line: bytes) -> tuple[list[Row], bool]:
+    """The objects that stand behind one another, and whether there is anything else.
+
+    Behind something torn it goes on where an object begins as the line does: `{"step": 1, "lo{"step": 2, "loss": 3}`.
+    What begins in another way may be a part of what was torn, and no record.
+    """
+    first = _OPENING.match(line)
+    opening = first[0] if first else line
+    rows: list[Row] = []
+    torn = 0
+    start = 0
+    while start >= 0 and torn < MOST_TORN:
+        stop = line.find(opening, start + 1)
+        found, whole = _in_a_row(line[start : stop if stop >= 0 else len(line)])
+        rows += found
+        torn += not whole
+        start = stop
+    return rows, torn > 0
+
+
+def _in_a_row(piece: bytes) -> tuple[list[Row], bool]:
+    """The objects that `piece` begins with, and whether they are all of it."""
+    text = _PIECE.sub(_as_json, piece).decode("utf-8", "replace")
+    rows: list[Row] = []
+    place = 0
+    while place < len(text):
+        try:
+            row, place = _json.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return rows, False
+        if type(row) is not dict:
+            return rows, False
+        rows.append(row)
+        place = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]
+    return rows, True
+
+
+_json = json.JSONDecoder()
+
+
+def _record(line: bytes) -> Row:
     reason = "not JSON"
     if not line.startswith(b"{"):
         raise ValueError("not a JSON object")
@@ -75,7 +129,7 @@ def _as_json(piece: re.Match[bytes]) -> bytes:
     return b"" if piece["comma"] else piece["double"]
 
 
-def _object(value: object) -> Mapping[str, object]:
+def _object(value: object) -> Row:
     if type(value) is dict:
         return value
     raise ValueError("not a JSON object")

@@ -182,10 +182,7 @@ def _has_metrics(head: Head) -> bool:
 
 
 def _tells_metrics(line: bytes) -> bool:
-    try:
-        rows = loose.records(line)
-    except ValueError:
-        return False
+    rows, _ = loose.records(line)
     keys = [key for row in rows for key, value in row.items() if not isinstance(value, str) or len(value) < _LONG_CELL]
     return any(match(key) is not None for key in keys) or any(rank_step(key) is not None for key in keys)
 

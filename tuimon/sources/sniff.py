@@ -100,18 +100,11 @@ def is_jsonl(head: Head) -> bool:
     objects = [line for line in whole if begins.match(line) and line.endswith((b"}", b"},"))]
     if not objects or len(objects) < 0.6 * len(whole):
         return False
-    return any(_reads(line) for line in objects[:20])
+    return any(not loose.records(line)[1] for line in objects[:20])
 
 
 _OBJECT = re.compile(rb'\{\s*["}]')
 _OBJECT_OR_DICT = re.compile(rb"""\{\s*["'}]""")
-
-
-def _reads(line: bytes) -> bool:
-    try:
-        return bool(loose.records(line))
-    except ValueError:
-        return False
 
 
 def is_json(head: Head) -> bool:
