@@ -734,7 +734,7 @@ def test_a_log_with_a_new_layout_on_every_line_does_not_fill_the_memory() -> Non
     log = TextLog(Pieces([b""]))
     for k in range(20_000):
         log._reader.line(f"{rng.choice(words)} {rng.choice(words)} {k}: {rng.choice(words)}={k}.5")
-    assert len(log._reader._plans) <= 1024
+    assert len(log._reader._layouts.plans) <= 1024
 
 
 def test_a_box_and_a_block_without_end_do_not_fill_the_memory() -> None:

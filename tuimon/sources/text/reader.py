@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import deque
-from collections.abc import Callable, Sequence
-from hashlib import blake2b
+from collections.abc import Sequence
 
 from tuimon.sources.text import words as w
 from tuimon.sources.text.evidence import Here, is_loss, is_precise, is_sure, moves, values
-from tuimon.sources.text.lex import cut, pattern, plain, tidy
+from tuimon.sources.text.layouts import Layouts
+from tuimon.sources.text.lex import cut, plain, tidy
 from tuimon.sources.text.naming import is_val
 from tuimon.sources.text.notices import says_not_finite, step_in
-from tuimon.sources.text.plan import NOTHING, Plan, plan
+from tuimon.sources.text.plan import NOTHING, Plan
 from tuimon.sources.text.steps import LARGEST, Position, integer
 from tuimon.sources.text.tables import Tables
-
-MOST_LAYOUTS = 1024
-"""Layouts that are remembered. A training has a few dozen, with bars a few hundred; what is no log, ever new ones."""
-
-LONGEST_KEY = 2048
-"""Characters of a layout's text that are remembered as they are; of a longer one it is the digest."""
-
-QUICK = 6
-"""Layouts that are tried first; a training loop prints one to four kinds of lines."""
-
-MOST_USES = 10_000
-"""Uses of a layout before its pattern, which fell out of use meanwhile, is made anew."""
 
 MOST_WAITING = 16
 """Lines kept for a log that ends before there is any evidence."""
@@ -49,8 +36,7 @@ class Reader:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.family = ""
-        self._quick: list[tuple[Callable[[str], re.Match[str] | None], Plan, bool]] = []
-        self._plans: dict[str | bytes, Plan] = {}
+        self._layouts = Layouts()
         self._position = Position()
         self._tables = Tables()
         self._block: dict[str, float | None] = {}
@@ -68,11 +54,12 @@ class Reader:
 
     def line(self, line: str) -> None:
         """Takes in one line."""
-        for place, (matches, known, direct) in enumerate(self._quick):
+        quick = self._layouts.quick
+        for place, (matches, known, direct) in enumerate(quick):
             found = matches(line)
             if found is not None:
                 if place:
-                    self._quick.insert(0, self._quick.pop(place))
+                    quick.insert(0, quick.pop(place))
                 numbers = found.groups()
                 if not (direct and self._direct(known, numbers)):
                     self._since += 1
@@ -111,7 +98,7 @@ class Reader:
                 self._table_row(*row)
                 return
         self._since += 1
-        known = self._plan(parts)
+        known = self._layouts.plan(parts)
         if known is NOTHING:
             if not (self._block_places and line.lstrip().startswith("|")):
                 self._flush()
@@ -120,29 +107,7 @@ class Reader:
         self._numbers(known, parts[1::2])
         if not known.accepted:
             self._notice(bare)
-        known.uses += 1
-        if known.uses == 3 and known.accepted:
-            self._remember(known, line, parts[1::2])
-
-    def _plan(self, parts: list[str]) -> Plan:
-        text = "\0".join(parts[::2])
-        key = text if len(text) <= LONGEST_KEY else blake2b(text.encode("utf-8", "surrogatepass")).digest()
-        known = self._plans.get(key)
-        if known is None:
-            if len(self._plans) >= MOST_LAYOUTS:
-                self._plans = {layout: old for layout, old in self._plans.items() if old.accepted}
-                if len(self._plans) >= MOST_LAYOUTS:
-                    self._plans.clear()
-            known = self._plans[key] = plan(parts[::2])
-        return known
-
-    def _remember(self, known: Plan, line: str, numbers: Sequence[str]) -> None:
-        """Has lines of this layout recognised at a glance."""
-        expression = pattern(line, numbers)
-        if expression is not None:
-            self._quick.insert(0, (expression.fullmatch, known, known.direct))
-            del self._quick[QUICK:]
-            known.uses = -MOST_USES
+        self._layouts.used(known, line, parts[1::2])
 
     def finish(self) -> None:
         """Nothing follows: what waits for evidence is taken if there was nothing better."""
