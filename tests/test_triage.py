@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
 from typing import get_args
@@ -11,7 +10,8 @@ import pytest
 
 import tuimon
 from tuimon.app.triage import TriageApp, TriageSheet
-from tuimon.catalogue.procedure import PROCEDURE_OF, PROCEDURES
+from tuimon.catalogue import BY_SIGNATURE
+from tuimon.catalogue.procedure import PROCEDURE_OF, PROCEDURE_OF_ROW, PROCEDURES, procedure_of
 from tuimon.cli import main
 from tuimon.monitor import Note, Snapshot
 from tuimon.panels.ink import width_of
@@ -34,14 +34,14 @@ def run_file(path: Path) -> Path:
 
 def test_every_family_has_a_procedure_and_questions_are_short_and_paste() -> None:
     assert set(PROCEDURE_OF) == set(get_args(Family))
-    assert set(PROCEDURE_OF.values()) == set(PROCEDURES)
+    assert {*PROCEDURE_OF.values(), *PROCEDURE_OF_ROW.values()} == set(PROCEDURES)
+    assert set(PROCEDURE_OF_ROW) <= set(BY_SIGNATURE)
     for questions in PROCEDURES.values():
         assert len({question.key for question in questions}) == len(questions)
         for question in questions:
             assert len(question.ask) <= 110
             assert question.ask.endswith("?")
             assert max(len(question.yes), len(question.no)) <= 110
-            ast.parse(question.code)
 
 
 def test_nan_is_isolated_in_its_own_order() -> None:
@@ -63,6 +63,14 @@ def test_the_gravest_active_finding_chooses_the_procedure() -> None:
     assert triage_of(None).procedure == "plateau"
     assert triage_of(Snapshot(findings=(OVER, NAN)), "divergence").lit == "loss-spike"
     assert triage_of(Snapshot(findings=(NAN,)), "plateau").lit == ""
+
+
+def test_a_stalled_run_is_isolated_as_one_and_notes_are_nothing_to_isolate() -> None:
+    stalled = Finding("stalled-run", "data", "warning", 9, 9, True, "")
+    noted = Finding("no-validation", "note", "note", 0, 9, True, "")
+    assert triage_of(Snapshot(findings=(noted, stalled))).procedure == "stall"
+    assert triage_of(Snapshot(findings=(noted,))).lit == ""
+    assert procedure_of("initial-loss-off", "data") == "plateau"
 
 
 def test_a_yes_clears_a_no_names_and_taking_back_restores() -> None:
@@ -117,7 +125,7 @@ def test_a_damaged_state_is_no_answer(tmp_path: Path, kept: str) -> None:
 @pytest.mark.parametrize("procedure", PROCEDURES)
 def test_the_chosen_question_is_in_view_and_only_code_may_be_cut(procedure: str, width: int, height: int) -> None:
     triage = Triage(procedure)
-    codes = {question.code for question in triage.questions}
+    codes = {line.strip() for question in triage.questions for line in question.code.splitlines()}
     for index in range(len(triage.questions)):
         lines = triage_lines(triage, index, width, height)
         assert len(lines) == height
@@ -154,7 +162,7 @@ async def test_a_place_that_cannot_be_written_is_said_and_ends_nothing(tmp_path:
 
 def test_the_command_line_answers_prints_and_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(run_file(tmp_path / "run.jsonl"))
-    assert main(["triage", file, "--yes", "fp32", "--no", "batch"]) == 0
+    assert main(["triage", file, "--yes", "3", "--no", "batch"]) == 0
     said = capsys.readouterr().out
     assert "triage nan for nan-forward  2 of 7 answered" in said
     assert "named: data and labels" in said
@@ -166,6 +174,8 @@ def test_an_unknown_question_and_a_missing_file_are_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["triage", "--yes", "why"]) == 2
-    assert "there are overfit" in capsys.readouterr().err
+    assert "there are 1 overfit, 2 gradients" in capsys.readouterr().err
+    assert main(["triage", "--yes", "8"]) == 2
+    assert "no question '8'" in capsys.readouterr().err
     assert main(["triage", str(tmp_path / "none.jsonl")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

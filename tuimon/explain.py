@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from tuimon.catalogue import BY_SIGNATURE, Row
 from tuimon.catalogue.lesson import ALWAYS, Lesson
+from tuimon.catalogue.snippets import NAMES
 from tuimon.plain import plain_text
 from tuimon.signatures.finding import Finding
 
@@ -46,8 +48,9 @@ def explanation(
         yield from _section("check, in this order, before anything is changed", [], width)
         for number, check in enumerate(row.checks, 1):
             yield from _filled([f"{number}. {check.look}"], width, hang=3)
-            yield from (_INDENT * 4 + line for line in (check.code,) if line)
+            yield from (_INDENT * 3 + line for line in check.code.splitlines())
             yield from _filled([check.expect], width, _INDENT + "   ")
+        yield from _filled(_names_in(" ".join(check.code for check in row.checks)), width)
         yield from _section("then", [row.fix], width)
     pitfalls = [*lesson.pitfalls, *(ALWAYS if row.severity == "failure" else ())]
     if pitfalls:
@@ -65,6 +68,13 @@ def _neighbours(row: Row) -> Iterator[str]:
         yield "Its neighbours:"
     for signature in row.confused_with:
         yield f"- {signature}: {BY_SIGNATURE[signature].separator}"
+
+
+def _names_in(code: str) -> list[str]:
+    """What names in the code stand for, where that is not plain."""
+    words = set(re.findall(r"\w+", code))
+    told = [f"{name}: {meaning}" for name, meaning in NAMES.items() if meaning and name in words]
+    return [f"In the code: {'; '.join(told)}."] if told else []
 
 
 def _needed(row: Row) -> Iterator[str]:

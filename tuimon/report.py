@@ -186,11 +186,10 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
     row = BY_SIGNATURE.get(finding.row)
     if row and row.checks:
         yield _labelled("check", row.checks[0].look, width)
-        if row.checks[0].code:
-            yield " " * (_LABEL + 2) + row.checks[0].code
+        yield from (" " * _LABEL + line for line in row.checks[0].code.splitlines())
         yield _labelled("", row.checks[0].expect, width)
     if finding.missing:
-        yield _labelled("surer", plain_text(finding.missing, 400), width)
+        yield _labelled("missing", plain_text(finding.missing, 400), width)
     if row and row.fix and finding.severity != "note":
         yield _labelled("then", row.fix, width)
         yield _labelled("more", f"tuimon explain {finding.row}", width)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from tuimon.catalogue.procedure import PROCEDURE_OF, PROCEDURES, Question
+from tuimon.catalogue.procedure import PROCEDURES, Question, procedure_of
 from tuimon.monitor import Snapshot
 from tuimon.signatures.finding import RANK
 
@@ -71,16 +71,20 @@ class Triage:
 def triage_of(snapshot: Snapshot | None, procedure: str | None = None) -> Triage:
     """The isolation for what is lit in a run, with what its preflight notes have answered already.
 
+    Notes are nothing to isolate: with nothing graver it is the procedure of a plateau, which is also the one to go
+    through before a run.
+
     Args:
         snapshot: of the run, None without one.
         procedure: a key of PROCEDURES, instead of the one for the gravest finding.
     """
     findings = sorted(
-        snapshot.findings if snapshot else (),
+        (found for found in (snapshot.findings if snapshot else ()) if found.severity != "note"),
         key=lambda finding: (not finding.active, -RANK[finding.severity], finding.onset_step),
     )
-    leading = next((found for found in findings if procedure in (None, PROCEDURE_OF[found.family])), None)
-    chosen = procedure or (PROCEDURE_OF[leading.family] if leading else "plateau")
+    named = [(found, procedure_of(found.signature, found.family)) for found in findings]
+    leading, own = next(((found, own) for found, own in named if procedure in (None, own)), (None, "plateau"))
+    chosen = procedure or own
     outcomes = {
         str(note.fields.get("check")): str(note.fields.get("outcome"))
         for note in (snapshot.notes if snapshot else ())

@@ -82,7 +82,8 @@ class ActingApp(DrawingApp):
         if row is None:
             # The filter left no row; the table says how to clear it.
             return
-        self.push_screen(ExplainScreen(row, scene.snapshot, self.monitor.store, ascii_only=scene.ascii))
+        store, file = self.monitor.store, self.taken.path
+        self.push_screen(ExplainScreen(row, scene.snapshot, store, file=file, ascii_only=scene.ascii))
 
     def action_filter(self) -> None:
         self.screen.add_class("-filter")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -13,15 +14,17 @@ from tuimon.app.lab import LabScreen
 from tuimon.app.triage import TriageScreen
 from tuimon.catalogue import Row
 from tuimon.catalogue.lessons import LESSONS
-from tuimon.catalogue.procedure import PROCEDURE_OF
+from tuimon.catalogue.procedure import procedure_of
 from tuimon.estimate import Estimate, estimate
 from tuimon.explain import explanation
+from tuimon.measured import measured
 from tuimon.monitor import Snapshot
 from tuimon.panels.ink import Line, Span
 from tuimon.panels.lab.bench import bench_of
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 from tuimon.panels.specimen import specimen
+from tuimon.signatures.finding import Finding
 from tuimon.store import Store
 from tuimon.triage import load, state_path, triage_of
 
@@ -39,17 +42,17 @@ class ExplainSheet(Sheet, can_focus=True):
 
     Args:
         row: the row of the table.
-        snapshot: of the run.
-        remark: what can be said in numbers about this run, empty without.
+        findings: of the run, that lit this row.
+        remarks: what can be said in numbers about this run.
         ascii_only: no character beyond ASCII.
     """
 
-    def __init__(self, row: Row, snapshot: Snapshot, remark: str, ascii_only: bool) -> None:
+    def __init__(self, row: Row, findings: Sequence[Finding], remarks: Sequence[str], ascii_only: bool) -> None:
         super().__init__()
         self.top = 0
         self._row = row
-        self._findings = [finding for finding in snapshot.findings if finding.row == row.signature]
-        self._remarks = [remark] if remark else []
+        self._findings = findings
+        self._remarks = remarks
         self._ascii = ascii_only
 
     def text(self, width: int) -> list[str]:
@@ -64,7 +67,7 @@ class ExplainSheet(Sheet, can_focus=True):
         lines = self.text(width)
         room = max(height - 1, 1)
         self.top = max(0, min(self.top, len(lines) - room))
-        codes = {check.code for check in self._row.checks}
+        codes = {line.strip() for check in self._row.checks for line in check.code.splitlines()}
         shown = [(Span(f" {line}", _ink(line, codes)),) for line in lines[self.top : self.top + room]]
         below = len(lines) - self.top - room
         foot: Line = (Span(f" {KEYS}", "key"), Span(f"  {below} more lines" if below > 0 else "", "dim"))
@@ -111,8 +114,11 @@ class ExplainScreen(ModalScreen[None]):
         self._row, self._snapshot, self._file, self._ascii = row, snapshot, file, ascii_only
         concerns = row.family in LEARNING_RATE_ROWS or row.signature == "nan-after-growth"
         self._estimate = estimate(snapshot, store) if concerns else Estimate(None, "")
-        lit = any(finding.row == row.signature for finding in snapshot.findings)
-        self._sheet = ExplainSheet(row, snapshot, self._estimate.words if lit else "", ascii_only)
+        findings = [finding for finding in snapshot.findings if finding.row == row.signature]
+        remarks = measured(findings[-1], snapshot, store) if findings else []
+        if findings and self._estimate.words:
+            remarks.append(self._estimate.words)
+        self._sheet = ExplainSheet(row, findings, remarks, ascii_only)
 
     def compose(self) -> ComposeResult:
         yield self._sheet
@@ -127,6 +133,6 @@ class ExplainScreen(ModalScreen[None]):
         self.app.push_screen(LabScreen(bench_of(self._estimate), self._ascii))
 
     def action_triage(self) -> None:
-        triage = triage_of(self._snapshot, PROCEDURE_OF[self._row.family])
+        triage = triage_of(self._snapshot, procedure_of(self._row.signature, self._row.family))
         path = state_path(self._file) if self._file and self._file != "-" else None
         self.app.push_screen(TriageScreen(load(path, triage) if path else triage, path, self._ascii))

@@ -1,8 +1,13 @@
 """Rows for a loss that climbs, jumps or jitters, and for the gradients that announce it."""
 
+from tuimon.catalogue import snippets
 from tuimon.catalogue.row import Check, Row
 
-_LR_NOW = 'print(step, [group["lr"] for group in optimizer.param_groups])'
+_BATCH = Check(
+    "Compare the batch of the onset step with a usual one: length, padding, repeated or garbled content.",
+    snippets.BATCH,
+    "Far from the usual numbers: that batch explains it. Alike: the state of the network did.",
+)
 
 DIVERGENCE = (
     Row(
@@ -12,7 +17,7 @@ DIVERGENCE = (
         symptom="loss climbs and keeps climbing",
         separator="grad_norm climbs with the loss; after a mere jump it is back to normal within 20 steps",
         causes=(
-            "learning rate past what this network bears (SGD: 2 / sharpness)",
+            "learning rate past what this network bears",
             "no warmup, or one that ends too soon",
             "optimizer state lost or damaged on resume",
             "loss summed over the batch instead of averaged",
@@ -21,22 +26,22 @@ DIVERGENCE = (
         checks=(
             Check(
                 "Read the learning rate at the onset, and what else changed there: schedule, resume, data.",
-                _LR_NOW,
+                snippets.RATE,
                 "It rose there: that is the cause. Else the network grew less tolerant; the rate is still too high.",
             ),
             Check(
-                "After a resume, count the optimizer's state entries.",
-                'print(len(optimizer.state), sum(len(group["params"]) for group in optimizer.param_groups))',
-                "Fewer entries than parameters: the state was not loaded (plain SGD has none).",
+                "After a resume: was the optimizer's state loaded?",
+                snippets.STATE,
+                "0, or fewer than there are parameters: it was not (SGD without momentum has none).",
             ),
             Check(
-                "Look how the loss is reduced over the batch.",
-                "print(criterion.reduction)",
-                "'sum' makes every step batch-size times too long.",
+                "Is the loss averaged? Give it the same batch twice over.",
+                snippets.SUMMED,
+                "1: averaged. 2: summed, so every step is batch-size times too long.",
             ),
         ),
         fix=(
-            "Go back to the last checkpoint before the onset and divide the learning rate by 10, not by 10 %. "
+            "Stop. Go back to the last checkpoint before the onset and divide the learning rate by 10, not by 10 %. "
             "Add warmup if there was none. If the optimizer state was lost, load it and keep the rate."
         ),
         confused_with=("level-jump", "loss-spike", "nan-after-growth"),
@@ -66,17 +71,17 @@ DIVERGENCE = (
         ),
         checks=(
             Check(
-                "Compare configuration and data just before and just after the onset step.",
-                _LR_NOW,
+                "Compare rate, configuration and data just before and just after the onset step.",
+                snippets.RATE,
                 "A change at that very step is the cause, and often one you made on purpose.",
             ),
             Check(
-                "Look which mode the model is in.",
-                "print(model.training)",
-                "False during training: an evaluation left the model in eval mode.",
+                "In the training loop: which modules are in eval mode?",
+                snippets.MODES,
+                "Any name: an evaluation did not call model.train() after it.",
             ),
         ),
-        fix="Undo the change at the onset, or accept the new level if the change was meant.",
+        fix="Undo the change at the onset. It was meant: let it run, the new level is the right one.",
         confused_with=("lr-too-high", "unrecovered-spike", "resumed"),
         needs=("loss", "grad_norm"),
         known_at="6 to 20 steps after the onset",
@@ -94,14 +99,17 @@ DIVERGENCE = (
             "weights are kept and updated in fp16",
         ),
         checks=(
+            Check("Read the learning rate now and at the onset.", snippets.RATE, "Flat or rising: lower it."),
             Check(
-                "Log the largest logit and the norm of the weights for 100 steps.",
-                "print(step, logits.abs().max().item(), sum(p.norm() ** 2 for p in model.parameters()).item() ** 0.5)",
-                "Growing logits or weights name the part that drifts.",
+                "Log the largest logit and the norm of all weights for 100 steps.",
+                snippets.SIZES,
+                "A number that only grows names the part that drifts.",
             ),
-            Check("Read the learning rate now and 1000 steps ago.", _LR_NOW, "Flat or rising: the schedule has ended."),
         ),
-        fix="Lower the learning rate. If logits grow: qk-norm in attention, or a z-loss. Keep weights in fp32.",
+        fix=(
+            "Go back to the best checkpoint with a lower rate. Logits grow: loss + 1e-4 * logits.logsumexp(-1).square()"
+            ".mean(); in attention, normalise queries and keys. Keep weights in fp32."
+        ),
         confused_with=("lr-too-high", "flat-midway", "level-jump"),
         needs=("loss",),
         known_at="200 steps after the onset",
@@ -114,14 +122,8 @@ DIVERGENCE = (
         symptom="loss jumps and comes back",
         separator="back within 3 noise widths of its old level; if not in 200 steps, it is unrecovered",
         causes=("a rare batch that met the network at a bad moment", "a learning rate close to its limit"),
-        checks=(
-            Check(
-                "Look at the batch of the onset step: length, padding, repeated or garbled content.",
-                'torch.save({"step": step, "batch": batch}, f"batch-{step}.pt")',
-                "An odd batch explains it. Nothing odd: watch whether spikes become more frequent.",
-            ),
-        ),
-        fix="A single spike that came back needs nothing. If they return, clip the gradient at the usual norm.",
+        checks=(_BATCH,),
+        fix="It came back: nothing. If more come, clip at about the usual grad_norm: that bounds what each can do.",
         confused_with=("unrecovered-spike", "lr-too-high", "spikes-more-frequent"),
         needs=("loss",),
         known_at="2 steps after the onset",
@@ -136,14 +138,14 @@ DIVERGENCE = (
         causes=("optimizer state damaged by one huge gradient", "the network was thrown out of its valley"),
         checks=(
             Check(
-                "Find the last checkpoint before the onset step, and make sure nothing overwrites it.",
+                "Find the last checkpoint before the onset step, and copy it to where nothing overwrites it.",
                 "",
-                "None left: keep the newest one now, before it is overwritten too.",
+                "None left: keep the oldest there is, and watch whether the loss still falls.",
             ),
             Check(
-                "Look at the optimizer's second moments (Adam).",
-                'print(max(s["exp_avg_sq"].max().item() for s in optimizer.state.values()))',
-                "Much larger than in that checkpoint: the state is damaged and holds the steps down.",
+                "Adam: compare the largest second moment now with that in the checkpoint, here good.pt.",
+                snippets.SECOND_MOMENTS,
+                "First number much larger: the state is damaged, and holds the steps down.",
             ),
         ),
         fix="Go back about 100 steps before the onset, skip the batches of the spike, and train on.",
@@ -165,12 +167,16 @@ DIVERGENCE = (
         ),
         checks=(
             Check(
-                "Log the gradient norm of each layer through a spike.",
-                "print({n: p.grad.norm().item() for n, p in model.named_parameters() if p.grad is not None})",
+                "After backward(), print the gradient norm of each layer, through a spike.",
+                snippets.LAYER_NORMS,
                 "The layer that rises first is where it starts; embeddings are the usual one.",
             ),
+            Check("Read the learning rate at the first spike and now.", snippets.RATE, "Rising or flat: lower it."),
         ),
-        fix="Lower the learning rate or beta2 (0.95), and normalise or slow down the layer that rises first.",
+        fix=(
+            "Halve the learning rate, or beta2 = .95; normalise or slow down the layer that rises first. "
+            "Clipping bounds each spike, but does not stop what drifts."
+        ),
         confused_with=("loss-spike", "lr-too-high"),
         needs=("loss",),
         known_at="at the 4th spike",
@@ -188,17 +194,17 @@ DIVERGENCE = (
         ),
         checks=(
             Check(
-                "Save a checkpoint now, under a name that nothing overwrites.",
-                'torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, f"safe-{step}.pt")',
+                "Copy the newest checkpoint away now; from the loop:",
+                snippets.KEEP,
                 "There may be only a few steps left before the loss follows.",
             ),
             Check(
-                "Look whether clipping is applied, and after scaler.unscale_ when there is a scaler.",
-                'print(torch.nn.utils.clip_grad_norm_(model.parameters(), float("inf")))',
-                "The logged norm is the one before clipping; without this call nothing is clipped.",
+                "Directly before optimizer.step() (after scaler.unscale_): is the gradient clipped?",
+                snippets.CLIPPED,
+                "Above your bound: clipping is missing. The logged norm is the one before clipping.",
             ),
         ),
-        fix="Clip the gradient at about its usual norm. If it keeps jumping, lower the learning rate.",
+        fix="Clip at about the usual grad_norm. It keeps jumping: divide the learning rate by 2.",
         confused_with=("lr-too-high", "loss-spike", "gradients-accumulate"),
         needs=("grad_norm",),
         known_at="2 steps after the onset",
@@ -213,11 +219,11 @@ DIVERGENCE = (
         checks=(
             Check(
                 "Halve the learning rate once and watch 50 steps.",
-                'optimizer.param_groups[0]["lr"] *= 0.5',
-                "The jitter halves and the loss falls: it was the rate. Nothing changes: it is batch noise.",
+                snippets.HALVE,
+                "Jitter gone and the loss falls: it was the rate. As before: it is the noise of the batches.",
             ),
         ),
-        fix="Keep the halved learning rate.",
+        fix="It was the rate: keep the halved one. It was noise: put the rate back, and take larger batches.",
         confused_with=("flat-midway", "lr-too-high"),
         needs=("loss",),
         known_at="about 50 steps after the onset",
@@ -231,13 +237,13 @@ DIVERGENCE = (
         causes=("zero_grad is missing", "zero_grad stands in the wrong place, or in a branch that is not taken"),
         checks=(
             Check(
-                "Print a gradient just before backward().",
-                "print([p.grad is None or not p.grad.any().item() for p in model.parameters()])",
-                "Any False: the last step's gradients are still there.",
+                "Directly before backward(): which gradients are not empty?",
+                snippets.LEFT_OVER,
+                "Any name: the last step's gradients are still there.",
             ),
             Check("Read the call order in the loop.", "", "zero_grad, forward, backward, step: once each per step."),
         ),
-        fix="Call optimizer.zero_grad() once per optimizer step, before backward().",
+        fix="Call optimizer.zero_grad() once per optimizer step, before backward(). Start again: the steps were wrong.",
         confused_with=("exploding-gradient",),
         needs=("grad_norm",),
         known_at="step 32",
@@ -252,12 +258,12 @@ DIVERGENCE = (
         causes=("wrong sign in the loss", "probabilities passed where log-probabilities belong", "another objective"),
         checks=(
             Check(
-                "Evaluate the loss call on three samples by hand.",
-                "print(criterion(logits[:3], y[:3]), logits[:3].log_softmax(-1), y[:3])",
-                "It must equal minus the mean log-probability of the targets.",
+                "Compare the loss of one batch with minus the mean log-probability of its labels.",
+                snippets.CROSS_ENTROPY,
+                "Equal: right. Opposite sign: the sign. Else: what the loss is given (nll_loss wants log_softmax).",
             ),
         ),
-        fix="Correct the sign, or pass what the loss function expects (nll_loss wants log_softmax).",
+        fix='Correct the sign or the input. It is no cross-entropy: declare meta={"objective": ...}. Start again.',
         confused_with=("lr-too-high",),
         needs=("loss", "objective"),
         known_at="at once",

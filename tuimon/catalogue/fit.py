@@ -1,6 +1,13 @@
 """Rows about fit and data, and notes on what the log does not say."""
 
+from tuimon.catalogue import snippets
 from tuimon.catalogue.row import Check, Row
+
+_LEAKED = Check(
+    "Count validation samples that training has too (exact copies; augmentation off).",
+    snippets.LEAKED,
+    "Above 0: a leak.",
+)
 
 FIT = (
     Row(
@@ -12,17 +19,17 @@ FIT = (
         causes=("more training than the data bears", "too little data or regularisation", "validation unlike training"),
         checks=(
             Check(
-                "Find the checkpoint at the minimum of val_loss: the onset step.",
+                "Find the checkpoint at the minimum of val_loss, the onset step, and copy it away.",
                 "",
-                "It is the best one of this run. Keep it.",
+                "It is the best one of this run. None there: save more often in the next run.",
             ),
             Check(
-                "Compare a few validation samples with training ones.",
-                "print(next(iter(train_loader))[0].mean(), next(iter(val_loader))[0].mean())",
-                "Clearly different: the sets differ, more regularisation will not help.",
+                "Compare a validation batch with a training batch: means of inputs and labels, spread.",
+                snippets.BOTH_SETS,
+                "Clearly different: the sets differ, and more regularisation will not help.",
             ),
         ),
-        fix="Use the checkpoint of the minimum. Next run: early stopping, more data, augmentation, weight decay.",
+        fix="Stop, and use that checkpoint. Next run: early stopping, more data, augmentation, weight decay.",
         confused_with=("memorising-noise", "undertrained"),
         needs=("loss", "val_loss"),
         known_at="3 evaluations after the minimum",
@@ -35,7 +42,7 @@ FIT = (
         separator="training and validation fall together to the last record",
         causes=("the run stopped early", "the schedule is longer than the run"),
         checks=(Check("Compare the last step with the planned number.", "", "Short of it: the run was cut off."),),
-        fix="Train longer, if the expected gain is worth it. This is not a failure.",
+        fix="This is no failure. Train longer from the last checkpoint, if the expected gain is worth it.",
         confused_with=("flat-midway", "overfitting"),
         needs=("loss", "val_loss"),
         known_at="at the end of the run",
@@ -53,17 +60,13 @@ FIT = (
         ),
         checks=(
             Check(
-                "Evaluate the training set in eval mode.",
-                "model.eval(); print(evaluate(model, train_loader), evaluate(model, val_loader)); model.train()",
-                "Training now the lower one: dropout explained it. Still not: look for leaked samples.",
+                "Evaluate both sets in the same way.",
+                snippets.EVALUATED_ALIKE,
+                "Training now the lower one: dropout or averaging explained it. Still not: count copies.",
             ),
-            Check(
-                "Count samples that are in both sets.",
-                "print(len(set(map(str, train_ids)) & set(map(str, val_ids))))",
-                "Above 0: a leak.",
-            ),
+            _LEAKED,
         ),
-        fix="Nothing for dropout or averaging; split again after a leak.",
+        fix="Nothing for dropout or averaging. A leak: split again, and trust no val_loss of this run.",
         needs=("loss", "val_loss"),
         known_at="after 3 evaluations",
     ),
@@ -71,21 +74,22 @@ FIT = (
         signature="initial-loss-off",
         family="data",
         severity="warning",
-        symptom="the first loss is not ln C",
+        symptom="the first loss is not ln C, for C classes",
         separator="an untrained classifier starts at ln C; this one is more than .5 away",
         causes=(
             "loss summed over the batch: first loss / ln C is the batch size",
             "initial logits too large",
             "num_classes declared wrongly",
+            "the weights are not untrained: pretrained or resumed",
         ),
         checks=(
             Check(
-                "Look at the spread of the first logits.",
-                "print(logits.std().item(), loss.item() / math.log(num_classes), len(x))",
-                "Spread far above 1: init. Ratio equal to the batch size: the loss is a sum.",
+                "Print the first loss, ln C, the batch size and the spread of the first logits.",
+                snippets.INITIAL,
+                "Loss = ln C times batch size: a sum. Spread above 1: the init of the last layer.",
             ),
         ),
-        fix="Average the loss; scale down the last layer's init.",
+        fix="Average the loss; divide the last layer's initial weights by 10. Pretrained: nothing.",
         confused_with=("resumed",),
         needs=("loss", "num_classes"),
         known_at="at the first record",
@@ -97,7 +101,13 @@ FIT = (
         symptom="no validation loss is logged",
         separator="the loss alone is half a diagnosis: overfitting and frozen weights stay unseen",
         causes=("no evaluation was run yet", "it is logged under a name that was not recognised"),
-        checks=(Check("See which names the log has.", "", "There under another name: --map val_loss=NAME."),),
+        checks=(
+            Check(
+                "See which names the log has: m on the screen, or tuimon diagnose.",
+                "",
+                "There under another name: --map val_loss=NAME.",
+            ),
+        ),
         fix="Log val_loss every few hundred steps.",
         needs=(),
         known_at="after 200 records",
@@ -109,8 +119,19 @@ FIT = (
         symptom="no gradient norm is logged",
         separator="without it a NaN has no birthplace, and many plateaus look alike",
         causes=("it is not computed", "it is logged under a name that was not recognised"),
-        checks=(Check("See which names the log has.", "", "There under another name: --map grad_norm=NAME."),),
-        fix='Log what clip_grad_norm_ returns: norm = clip_grad_norm_(model.parameters(), float("inf")).',
+        checks=(
+            Check(
+                "See which names the log has: m on the screen, or tuimon diagnose.",
+                "",
+                "There under another name: --map grad_norm=NAME.",
+            ),
+            Check(
+                "Else log it, between backward() and step(); clip_grad_norm_ returns it.",
+                snippets.NORM,
+                "With a bound in place of inf it clips too, and still returns the norm before.",
+            ),
+        ),
+        fix="Two lines in the loop, next run. This one goes on.",
         needs=(),
         known_at="after 32 records",
     ),
@@ -128,10 +149,11 @@ FIT = (
             "disk full",
         ),
         checks=(
-            Check("See whether the process lives and where it waits.", "", "py-spy dump --pid PID shows the line."),
-            Check("See whether the disk is full and the GPU busy.", "", "df -h . and nvidia-smi tell."),
+            Check("Does the process live? ps aux | grep python", "", "Gone: read the end of its output."),
+            Check("Where does it wait? py-spy dump --pid PID", "", "It shows the line: loader, all_reduce, save."),
+            Check("Is the disk full, and is the GPU busy? df -h . ; nvidia-smi", "", "100 %: delete, then resume."),
         ),
-        fix="Restart from the last checkpoint once you know where it waited.",
+        fix="Alive and working: wait. Else restart from the last checkpoint, once you know where it waited.",
         needs=("time",),
         known_at="10 usual gaps after the last record",
     ),
@@ -141,15 +163,27 @@ FIT = (
         severity="note",
         symptom="the log went back: the run was resumed",
         separator="steps repeat; the earlier pass is kept and drawn dim",
-        causes=("restart from a checkpoint", "two processes write into one file"),
+        causes=(
+            "restart from a checkpoint",
+            "the script was run twice into one file",
+            "two processes write into one file",
+        ),
         checks=(
             Check(
-                "Compare the loss of the repeated steps with the first pass.",
+                "Press r on the screen: compare the repeated steps with the first pass.",
                 "",
-                "Same level: resumed well. Another level: optimizer, schedule or data did not resume.",
+                "Same level: resumed well. Starts high again: a second run. Else: something was not loaded.",
+            ),
+            Check(
+                "In the resumed process: was the optimizer's state loaded?",
+                snippets.STATE,
+                "0, or fewer than there are parameters: it was not.",
             ),
         ),
-        fix="Nothing if the level is the same; else load optimizer, schedule, scaler and data position too.",
+        fix=(
+            "Same level: nothing. Else load optimizer, schedule, scaler and data position too. "
+            "A second run: a file of its own."
+        ),
         confused_with=("level-jump",),
         needs=(),
         known_at="at once",
@@ -161,8 +195,14 @@ FIT = (
         symptom="no failure signature seen",
         separator="no other row is lit",
         causes=("not a proof that the run is right: most silent bugs do not show in curves",),
-        checks=(),
-        fix="",
+        checks=(
+            Check(
+                "Before the next long run, look for bugs that no curve shows: on copies, in a minute.",
+                snippets.PREFLIGHT,
+                "All ok: wiring, loss call and data of one batch are sound.",
+            ),
+        ),
+        fix="Let it run, and look again at its next evaluation.",
         needs=(),
         known_at="after 32 records",
     ),

@@ -5,12 +5,23 @@ It spreads and, two exceptions apart (an empty batch, a step that a loss scaler 
 fields of the log went non-finite tells where it was born.
 """
 
+from tuimon.catalogue import snippets
 from tuimon.catalogue.row import Check, Row
 
-_BATCH_FINITE = Check(
-    "Save the batch of the onset step and see whether it is finite.",
-    "print(torch.isfinite(x).all().item(), x.min().item(), x.max().item())",
-    "False: bad data, skip it. True: an operation made the NaN. (tuimon.torch.Guard saves that batch.)",
+_FINITE_BATCH = Check(
+    "Is the batch of the onset step finite?",
+    snippets.FINITE_BATCH,
+    "False: bad data, skip or clean it. True: go on. Not saved: tuimon.torch.Guard keeps it next time.",
+)
+_ORIGIN = Check(
+    "Run that batch again, with the weights from before it, and ask which operation made it.",
+    snippets.ORIGIN,
+    "It names module, operation and line. For a scene that Guard saved: tuimon autopsy.",
+)
+_FP32 = Check(
+    "Run that batch in fp32.",
+    snippets.FP32,
+    "Both finite: the range of fp16, go on with fp16-range. Still not: it is the operation.",
 )
 
 NAN = (
@@ -20,20 +31,20 @@ NAN = (
         severity="failure",
         symptom="loss or gradient grew, then overflowed to NaN",
         separator="the loss or grad_norm was climbing before; a calm run points to one operation instead",
-        causes=("a divergence that overflowed", "learning rate too high", "clipping missing or not applied"),
+        causes=("learning rate too high", "clipping missing or not applied", "a bad batch that started the growth"),
         checks=(
             Check(
                 "Read the learning rate where the growth began, which is before the NaN.",
-                'print(step, [group["lr"] for group in optimizer.param_groups])',
-                "It rose there: the rate is the cause. The NaN itself is only the end of it.",
+                snippets.RATE,
+                "It rose there: that is the cause. Flat: it is still too high for this network.",
             ),
             Check(
-                "Look whether clipping is applied, and after scaler.unscale_ when there is a scaler.",
-                'print(torch.nn.utils.clip_grad_norm_(model.parameters(), float("inf")))',
-                "No such call between backward() and step(): nothing is clipped.",
+                "Directly before optimizer.step(): is the gradient clipped?",
+                snippets.CLIPPED,
+                "Ever above your bound: clipping is missing, or stands after the step.",
             ),
         ),
-        fix="Go back to a checkpoint from before the growth; divide the learning rate by 10 and clip.",
+        fix="Go back to a checkpoint from before the growth; divide the learning rate by 10, and clip.",
         confused_with=("nan-forward", "lr-too-high"),
         needs=("loss",),
         known_at="at once",
@@ -59,20 +70,14 @@ NAN = (
         causes=(
             "a batch with NaN, inf or absurd values",
             "log(0): a probability that reached zero",
-            "0/0: a mean or a norm over nothing",
+            "0/0: a mean over nothing (sum / count by hand, count 0), a norm of nothing",
             "exp or a power that overflowed",
         ),
-        checks=(
-            _BATCH_FINITE,
-            Check(
-                "Run that batch through the network with a hook on every module.",
-                "for m in model.modules(): m.register_forward_hook("
-                "lambda m, i, o: None if o.isfinite().all() else print(m))",
-                "The first module printed made it.",
-            ),
-            Check("Search the loss for log, division, sqrt and exp.", "", "Each needs a clamp or an eps in front."),
+        checks=(_FINITE_BATCH, _ORIGIN),
+        fix=(
+            "Clean the data; or clamp before log, eps inside division and root, max(count, 1) in a mean. "
+            "The weights are NaN now: go on from a checkpoint before the onset."
         ),
-        fix="Clean the data, or clamp before log, add eps inside the division or root. Restart from a checkpoint.",
         confused_with=("nan-backward", "nan-after-growth", "nan-empty-batch"),
         needs=("loss", "grad_norm"),
         known_at="at once",
@@ -82,26 +87,26 @@ NAN = (
         signature="nan-backward",
         family="nan",
         severity="failure",
-        symptom="gradient turns NaN first, the loss one step later",
+        symptom="gradient NaN or inf first, the loss later or never",
         separator="grad_norm is non-finite in a record whose loss is still a number",
         causes=(
             "square root or norm at exactly zero: its slope is infinite",
             "torch.where around a log: the unused branch still has a gradient",
-            "fp16 gradients that overflowed",
+            "fp16 gradients that overflowed (inf, and a loss scaler that skips the step)",
         ),
         checks=(
+            _ORIGIN,
             Check(
-                "Repeat that saved batch with anomaly mode on.",
-                "with torch.autograd.set_detect_anomaly(True): compute_loss(model, batch).backward()",
+                "The same without tuimon: anomaly mode on that batch.",
+                snippets.ANOMALY,
                 "The traceback shows the forward line whose backward made the NaN.",
             ),
-            Check(
-                "Repeat it in fp32.",
-                "with torch.autocast('cuda', enabled=False): compute_loss(model, batch).backward()",
-                "No NaN: it is range, see fp16-range. Still NaN: it is that operation.",
-            ),
+            _FP32,
         ),
-        fix="Put the eps inside the root: sqrt(x + eps). Use a safe value inside where. Skip non-finite steps.",
+        fix=(
+            "Put the eps inside the root: sqrt(x + eps). Use a safe value inside where. A lone inf that a scaler "
+            "skipped needs nothing; after a NaN go on from a checkpoint before the onset."
+        ),
         confused_with=("nan-forward", "fp16-range"),
         needs=("loss", "grad_norm"),
         known_at="at once, one step before the loss",
@@ -116,12 +121,15 @@ NAN = (
         causes=("every label of the batch was masked, so the mean was 0/0", "an empty last batch"),
         checks=(
             Check(
-                "Count the labels that are not masked.",
-                "print((y != -100).sum().item())",
-                "0: the mean had nothing to average. Harmless while it is rare.",
+                "Count the labels that are not masked (with a mask of your own: mask.sum()).",
+                snippets.UNMASKED,
+                "0: the mean had nothing to average. The library's mean then gives gradient 0: no harm done.",
             ),
         ),
-        fix="Skip such batches, or divide by max(count, 1).",
+        fix=(
+            "Rare: nothing. Else skip such batches. A mean by hand, sum / count, needs max(count, 1): its gradient is "
+            "NaN, and the weights with it."
+        ),
         confused_with=("nan-forward",),
         needs=("loss", "grad_norm"),
         known_at="1 step after the onset",
@@ -136,21 +144,24 @@ NAN = (
         causes=(
             "values above 65504 overflow in fp16",
             "gradients below 6e-8 vanish in fp16",
-            "Adam eps 1e-8, which is 0 in fp16",
+            "a NaN from an operation, which no scale can mend",
         ),
         checks=(
             Check(
-                "Run 100 steps in fp32 from the same checkpoint.",
-                "with torch.autocast('cuda', enabled=False): loss = compute_loss(model, batch)",
-                "Fixed: it is the range of fp16. Not fixed: it is an operation, see nan-forward.",
+                "Run the batch of the onset in fp32.",
+                snippets.FP32,
+                "Both finite: the range of fp16. Not: an operation, go on with nan-forward.",
             ),
             Check(
-                "Look where clipping stands.",
-                "scaler.unscale_(optimizer); torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
-                "Clipping must come after unscale_; before it, it clips scaled gradients.",
+                "Compare your loop with this order; each line once per step.",
+                snippets.UNSCALED,
+                "Clipping before unscale_ clips scaled gradients; a second unscale_ raises.",
             ),
         ),
-        fix="Use bf16, or keep softmax, norms and the loss in fp32. Adam eps 1e-6 or larger in half precision.",
+        fix=(
+            "Use bf16 and no scaler; or keep softmax, norms and the loss in fp32. Weights themselves in fp16 (not "
+            "autocast): keep fp32 weights, Adam's eps 1e-8 is 0 in fp16."
+        ),
         confused_with=("nan-backward", "nan-after-growth"),
         needs=("loss_scale",),
         known_at="at the 3rd halving or skip",
@@ -166,11 +177,14 @@ NAN = (
         checks=(
             Check(
                 "Print the loss itself, not the logged one.",
-                "print(step, loss.item())",
-                "NaN: the model is already lost, the log hides it.",
+                snippets.REAL_LOSS,
+                "NaN: the model is already lost, and the log hides it.",
             ),
         ),
-        fix="Turn the filter off (logging_nan_inf_filter=False), then treat it as the NaN that it is.",
+        fix=(
+            "Stop the run. Turn the filter off (logging_nan_inf_filter=False), go on from a checkpoint before the "
+            "onset, and read the row that lights then."
+        ),
         confused_with=("zero-gradient", "nan-backward"),
         needs=("loss", "grad_norm"),
         known_at="2 records after the onset",
@@ -181,21 +195,26 @@ NAN = (
         family="nan",
         severity="failure",
         symptom="NaN or inf in the very first record",
-        separator="there is no finite loss before it, so no step of the optimizer can be the cause",
-        causes=("NaN or unscaled values in the data", "initial weights", "arguments of the loss call"),
-        checks=(
-            Check(
-                "Look at the first batch.",
-                "print(x.isfinite().all().item(), x.mean().item(), x.std().item(), y.min().item(), y.max().item())",
-                "Not finite, or far from mean 0 and spread 1: the data. Labels out of range: the loss call.",
-            ),
-            Check(
-                "Look at the weights before the first step.",
-                "print([n for n, p in model.named_parameters() if not p.isfinite().all()])",
-                "Any name printed: that layer's init or the loaded checkpoint.",
-            ),
+        separator="no finite loss before it in this log; if the log begins at step 0, training cannot be the cause",
+        causes=(
+            "NaN or unscaled values in the data",
+            "initial weights, or a checkpoint that was NaN already",
+            "arguments of the loss call",
+            "the log begins late (resumed, or every n steps): the NaN is older than it",
         ),
-        fix="Normalise or clean the input, correct the init, or the arguments of the loss.",
+        checks=(
+            _FINITE_BATCH,
+            Check(
+                "Look at the weights before the first step of this process.",
+                snippets.BROKEN_STATE,
+                "Any name: the init of that layer, or the loaded checkpoint. None: run the next check.",
+            ),
+            _ORIGIN,
+        ),
+        fix=(
+            "Clean or normalise the input, correct the init or the loss call. The checkpoint is NaN: take an older "
+            "one. The log begins late: log every step from its start."
+        ),
         confused_with=("nan-forward",),
         needs=("loss",),
         known_at="at once",
@@ -210,9 +229,9 @@ NAN = (
         causes=("an empty validation batch", "an operation that differs in eval mode", "division by a count of zero"),
         checks=(
             Check(
-                "Find the first validation batch with a NaN loss.",
-                "print(next(i for i, b in enumerate(val_loader) if not compute_loss(model, b).isfinite()))",
-                "Look at that batch: empty, all masked, or out of range.",
+                "Find the validation batches with a NaN loss.",
+                snippets.BAD_EVALUATIONS,
+                "0 batches: the mean is 0/0. A few: look at those. All: eval mode (running averages of batch norm).",
             ),
         ),
         fix="Repair the evaluation code or data; the training can go on meanwhile.",
@@ -227,14 +246,11 @@ NAN = (
         symptom="infinity, not NaN, comes first",
         separator="the first non-finite value is inf: an overflow or a log(0), not 0/0",
         causes=("log(0)", "exp, a square or a sum that overflowed", "division by a value that reached zero"),
-        checks=(
-            Check(
-                "Find the operation: repeat that batch and print the largest value of every module.",
-                "for m in model.modules(): m.register_forward_hook(lambda m, i, o: print(o.abs().max().item(), m))",
-                "The first inf names the module. Growing numbers before it: overflow. No growth: log(0) or 1/0.",
-            ),
+        checks=(_ORIGIN, _FINITE_BATCH, _FP32),
+        fix=(
+            "Clamp in front of the log or the division; for an overflow bring the scale down or use bf16. "
+            "Go on from a checkpoint before the onset."
         ),
-        fix="Clamp in front of the log or the division; bring the scale down or use bf16 for an overflow.",
         confused_with=("nan-forward", "nan-after-growth"),
         needs=("loss",),
         known_at="at once",

@@ -4,19 +4,24 @@ A loss that never moves is almost always a bug. The one test that separates a bu
 cannot overfit a single batch has one.
 """
 
+from tuimon.catalogue import snippets
 from tuimon.catalogue.row import Check, Row
 from tuimon.formulas import softmax_floor, through_layers, uniform_loss
 
 _OVERFIT = Check(
     "Train on one batch only, for 200 steps.",
-    "batch = next(iter(loader)); loader = [batch] * 200",
-    "The loss goes to 0: the network and the loop are sound, look at data or rate. It does not: a bug.",
+    snippets.ONE_BATCH,
+    "Its loss goes to about 0: network and loop are sound, look at the data. It does not: a bug.",
 )
-_LAYER_NORMS = "print({n: p.grad.norm().item() for n, p in model.named_parameters() if p.grad is not None})"
-_TEN_PAIRS = Check(
-    "Look at ten inputs beside their labels, as they leave the loader.",
-    "x, y = next(iter(loader)); print([(x[i].flatten()[:5], y[i]) for i in range(10)])",
-    "Wrong pairs: sampling, sorting or collating mixed them up.",
+_LAYER_NORMS = Check(
+    "After backward(), print the gradient norm of each layer.",
+    snippets.LAYER_NORMS,
+    "Falling layer by layer towards the input: vanishing. 0 before one layer: dead or cut off.",
+)
+_PAIRS = Check(
+    "Look at ten labels beside their inputs, as they leave the loader (show pictures, decode text).",
+    snippets.PAIRS,
+    "Wrong pairs: shuffling, sorting or collating mixed them up.",
 )
 
 PLATEAU = (
@@ -28,23 +33,23 @@ PLATEAU = (
         separator="grad_norm is exactly 0; with frozen weights it is not",
         causes=(
             "the loss is cut off from the weights (detach, no_grad, item)",
+            "the norm is taken after zero_grad() or before backward(): the loss moves",
             "every parameter is frozen",
-            "every unit is dead",
-            "the loss is masked away",
+            "every unit is dead, or the loss is masked away",
         ),
         checks=(
             Check(
-                "Look whether the loss has a graph and the parameters want gradients.",
-                "print(loss.requires_grad, sum(p.requires_grad for p in model.parameters()))",
-                "False or 0: the graph is cut, or everything is frozen.",
+                "Has the loss a graph, and how many parameters want gradients?",
+                snippets.GRAPH,
+                "False: the graph is cut. 0: everything is frozen.",
             ),
             Check(
-                "After backward(), list parameters without a gradient.",
-                "print([n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()])",
-                "Everything before one layer listed: the cut is there.",
+                "Directly after backward(): which parameters have no gradient?",
+                snippets.NO_GRADIENT,
+                "All: cut at the loss. Those before one layer: cut there. None: the norm is taken in the wrong place.",
             ),
         ),
-        fix="Remove the detach, no_grad or .item() on the way, or unfreeze the parameters.",
+        fix="Remove the detach, no_grad or .item(); unfreeze; or take the norm between backward() and step().",
         confused_with=("frozen-weights", "nan-masked", "dead-relu"),
         needs=("grad_norm",),
         known_at="3 records after the onset",
@@ -64,19 +69,17 @@ PLATEAU = (
         ),
         checks=(
             Check(
-                "Measure how far one step moves the weights.",
-                "w = [p.detach().clone() for p in model.parameters()]; optimizer.step(); "
-                "print(max((a - p).abs().max().item() for a, p in zip(w, model.parameters())))",
-                "0: no step arrives. Above 0: then the evaluation does not see these weights.",
+                "Which parameters does the optimizer not hold?",
+                snippets.NOT_HELD,
+                "Any name: it was built before the model was replaced, moved or wrapped.",
             ),
             Check(
-                "Look whether the optimizer holds the model's parameters.",
-                'print({id(p) for g in optimizer.param_groups for p in g["params"]} '
-                ">= {id(p) for p in model.parameters()})",
-                "False: it was built before the model was replaced, moved or wrapped.",
+                "In place of optimizer.step(): how far does it move the weights?",
+                snippets.MOVES,
+                "0: zero_grad before step, or rate 0. Above 0: the evaluation runs another copy of the model.",
             ),
         ),
-        fix="Build the optimizer after the model is final; call backward, step, zero_grad in that order.",
+        fix="Build the optimizer after the model is final; call backward, step, zero_grad in that order. Start again.",
         confused_with=("zero-gradient", "lr-too-low"),
         needs=("val_loss",),
         known_at="at the 3rd evaluation",
@@ -87,20 +90,20 @@ PLATEAU = (
         family="plateau",
         severity="failure",
         symptom="loss smooth and barely moving",
-        separator="all steps together could buy less than the noise of the loss, at this rate and gradient",
+        separator="for SGD: all steps together could buy less than the noise of the loss, at this rate and gradient",
         causes=(
             "learning rate far too small",
-            "the schedule has ended or never warmed up",
+            "learning rate 0: a schedule that has ended, or never warmed up",
             "a unit mistake: 1e-5 for 1e-3",
         ),
         checks=(
             Check(
                 "Read the learning rate at this step.",
-                'print(step, [group["lr"] for group in optimizer.param_groups])',
-                "Not what you meant: schedule or unit. What you meant: it is too small for this network.",
+                snippets.RATE,
+                "0: the schedule (its total steps, its warmup, when it is stepped). Else: too small, or mistyped.",
             ),
         ),
-        fix="Multiply the learning rate by 10, once; again while the loss stays smooth.",
+        fix="At 0: mend the schedule; a decay that ended at 0 is a finished run. Else multiply the rate by 10, once.",
         confused_with=("flat-midway", "frozen-weights"),
         needs=("lr", "grad_norm"),
         known_at="about 200 steps after the start",
@@ -110,15 +113,15 @@ PLATEAU = (
         signature="uniform-prediction",
         family="plateau",
         severity="failure",
-        symptom="loss flat at ln C: every class equally likely",
+        symptom="loss flat at ln C (C classes): all equally likely",
         separator=f"level within .02 of ln C ({uniform_loss(10):.3f} for ten classes); under it is prior-prediction",
         causes=(
             "labels shuffled against their inputs",
             "wrong arguments or reduction in the loss call",
             "collating or augmenting changes the order of one of the two",
         ),
-        checks=(_OVERFIT, _TEN_PAIRS),
-        fix="Repair the pairing of inputs and labels, or the loss call.",
+        checks=(_OVERFIT, _PAIRS),
+        fix="Repair the pairing of inputs and labels, or the loss call. Do not touch the learning rate before that.",
         confused_with=("prior-prediction", "memorising-noise", "lr-too-low"),
         needs=("loss", "num_classes"),
         known_at="200 steps after the onset",
@@ -128,8 +131,8 @@ PLATEAU = (
         signature="prior-prediction",
         family="plateau",
         severity="failure",
-        symptom="loss flat just under ln C: inputs are ignored",
-        separator="level equals the entropy of the labels; exp(level) is the effective number of classes",
+        symptom="loss flat under ln C (C classes): inputs are ignored",
+        separator="level equals the entropy of the label counts; exp(level) is the effective number of classes",
         causes=(
             "labels shuffled against their inputs, classes unequal",
             "inputs constant or destroyed by preprocessing",
@@ -138,14 +141,14 @@ PLATEAU = (
         ),
         checks=(
             Check(
-                "Look whether the output depends on the input.",
-                "print(model(x).std(dim=0).mean().item(), x.std(dim=0).mean().item())",
-                "Both near 0: constant inputs. Only the first: layers are dead.",
+                "Does the output depend on the input? Spread over the batch, of outputs and of inputs:",
+                snippets.SPREADS,
+                "Both about 0: constant inputs. Only the first: dead layers. Neither: look at the pairs.",
             ),
-            Check("Print the gradient norm of each layer.", _LAYER_NORMS, "0 in early layers: dead or vanishing."),
-            _TEN_PAIRS,
+            _PAIRS,
+            _LAYER_NORMS,
         ),
-        fix="Repair the pairing or the preprocessing; with dead layers a new init and a lower rate.",
+        fix="Repair the preprocessing or the pairing; with dead layers start again with a lower rate and a warmup.",
         confused_with=("uniform-prediction", "dead-relu", "vanishing-gradient"),
         needs=("loss", "class_counts"),
         known_at="200 steps after the onset",
@@ -158,17 +161,17 @@ PLATEAU = (
         symptom="loss falls, then rests on a floor it never breaks",
         separator=(
             f"floor at ln(e + C - 1) - 1: {softmax_floor(2):.3f}, {softmax_floor(10):.3f}, {softmax_floor(100):.3f} "
-            "for C = 2, 10, 100"
+            "for C = 2, 10, 100 classes"
         ),
         causes=("softmax applied before a cross-entropy that applies it itself",),
         checks=(
             Check(
-                "Look at what the loss is given.",
-                "print(logits.sum(-1)[:5])",
-                "All 1: these are probabilities, softmax was applied already.",
+                "Look at what the loss is given: least value, and sums over the classes.",
+                snippets.PROBABILITIES,
+                "None below 0 and every sum 1: these are probabilities, softmax was applied already.",
             ),
         ),
-        fix="Pass raw logits to the cross-entropy.",
+        fix="Remove the softmax: the cross-entropy takes raw logits. The weights so far are a fair start.",
         confused_with=("flat-midway", "prior-prediction"),
         needs=("loss", "num_classes"),
         known_at="late: once it rests on the floor",
@@ -179,20 +182,20 @@ PLATEAU = (
         family="plateau",
         severity="failure",
         symptom="train falls, validation is above ln C from the start",
-        separator="val_loss was never better than ln C; in overfitting it was, before it rose",
+        separator="val_loss was never better than ln C (C classes), the blind guess; in overfitting it was",
         causes=("labels do not belong to their inputs", "validation uses another label order than training"),
         checks=(
-            _TEN_PAIRS,
+            _PAIRS,
             Check(
-                "Compare the label order of both sets.",
-                "print(train_set.class_to_idx == val_set.class_to_idx)",
-                "False: the same name has two numbers.",
+                "The same with loader = val_loader.",
+                snippets.PAIRS.replace("(loader)", "(val_loader)"),
+                "The same thing has another number there: the label orders differ.",
             ),
         ),
-        fix="Repair the pairing or the label order. Regularising does not help.",
+        fix="Repair the pairing or the label order, and start again. Regularising does not help.",
         confused_with=("overfitting", "uniform-prediction"),
         needs=("val_loss", "num_classes"),
-        known_at="at the 3rd evaluation",
+        known_at="at the 3rd evaluation; without num_classes in meta it shows as overfitting",
         outranks=("overfitting",),
     ),
     Row(
@@ -210,12 +213,12 @@ PLATEAU = (
         checks=(
             Check(
                 "Divide the learning rate by 10 once and watch a few hundred steps.",
-                'for group in optimizer.param_groups: group["lr"] /= 10',
+                snippets.TENTH,
                 "The loss drops: it was the noise of the steps. It does not: capacity, data or a dead part.",
             ),
             _OVERFIT,
         ),
-        fix="Keep the lower rate or let it decay; else a larger batch or network. Converged needs nothing.",
+        fix="It dropped: keep the lower rate, or let it decay. Else a larger batch or network. Converged: nothing.",
         confused_with=("lr-too-low", "double-softmax", "slow-divergence"),
         needs=("loss",),
         known_at="late: 500 steps, or a quarter of the run, without progress",
@@ -231,10 +234,8 @@ PLATEAU = (
             "sigmoid or tanh, pushed to their ends",
             "initial weights too small",
         ),
-        checks=(
-            Check("Print the gradient norm of each layer.", _LAYER_NORMS, "Falling layer by layer towards the input."),
-        ),
-        fix="Add residual connections and normalisation, or an init made for the activation (He, Xavier).",
+        checks=(_LAYER_NORMS,),
+        fix="Add residual connections and normalisation, or an init made for the activation (He, Xavier). Start again.",
         confused_with=("lr-too-low", "dead-relu", "saturated", "prior-prediction"),
         needs=("grad_norm/<layer>",),
         known_at="10 records after the onset; tuimon.torch.Guard(layers_every=50) logs the norms",
@@ -249,12 +250,12 @@ PLATEAU = (
         causes=("learning rate too high early on", "a large negative bias", "initial weights too large"),
         checks=(
             Check(
-                "Measure the share of units that are 0 for a whole batch.",
-                "print((torch.relu(h) == 0).all(dim=0).float().mean().item())",
-                "Above .5, and rising: the layer is dying.",
+                "Which share of each ReLU's units is 0 for a whole batch? (nn.ReLU modules; F.relu is not seen)",
+                snippets.DEAD_UNITS,
+                "Above .5, and rising: the layer is dying. Near 1: nothing passes any more.",
             ),
         ),
-        fix="A lower rate or a warmup, He init with zero bias, or GELU / LeakyReLU.",
+        fix="A lower rate or a warmup, He init with zero bias, or GELU / LeakyReLU. Dead units stay dead: start again.",
         confused_with=("zero-gradient", "prior-prediction", "vanishing-gradient"),
         needs=("dead_fraction/<layer>",),
         known_at="32 batches after the onset; tuimon.torch.Guard(layers_every=1) logs the shares",
@@ -269,14 +270,14 @@ PLATEAU = (
         causes=("inputs not normalised", "initial weights too large", "learning rate too high early on"),
         checks=(
             Check(
-                "Print the range of what enters each tanh or sigmoid.",
-                "print(h.abs().mean().item(), (h.abs() > 3).float().mean().item())",
-                "Most beyond 3: the slope there is under a hundredth.",
+                "Which share of each tanh's or sigmoid's outputs is at its ends? (modules only)",
+                snippets.FAR_OUT,
+                "Above .5: most units pass less than a tenth of the gradient.",
             ),
         ),
-        fix="Normalise the inputs and the layer's input; smaller init.",
+        fix="Normalise the inputs and what enters the layer; smaller init. Start again.",
         confused_with=("vanishing-gradient", "lr-too-low"),
-        needs=("saturated_fraction/<layer>",),
+        needs=("saturation/<layer>",),
         known_at="32 batches after the onset; tuimon.torch.Guard(layers_every=1) logs the shares",
     ),
 )

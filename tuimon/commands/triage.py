@@ -21,7 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("file", metavar="FILE", nargs="?", help="the run; answers are kept beside it")
     parser.add_argument("--procedure", choices=tuple(PROCEDURES), help="which one, instead of the one for what is lit")
-    parser.add_argument("--yes", metavar="QUESTION", action="append", default=[], help="answer a question with yes")
+    parser.add_argument(
+        "--yes", metavar="QUESTION", action="append", default=[], help="answer a question with yes: its number or name"
+    )
     parser.add_argument("--no", metavar="QUESTION", action="append", default=[], help="answer a question with no")
     parser.add_argument("--ascii", action="store_true", help="no characters beyond ASCII")
     parser.add_argument("--theme", choices=("dark", "light", "sixteen"), default="dark", help="colours (default: dark)")
@@ -69,11 +71,12 @@ def answered(triage: Triage, args: argparse.Namespace) -> Triage:
     """
     keys = [question.key for question in triage.questions]
     for word in ("yes", "no"):
-        for key in getattr(args, word):
+        for named in getattr(args, word):
+            place = int(named) if named.isdecimal() and len(named) < 3 else 0
+            key = keys[place - 1] if 1 <= place <= len(keys) else named
             if key not in keys:
-                raise ValueError(
-                    f"no question {key!r} in the procedure {triage.procedure}; there are {', '.join(keys)}"
-                )
+                there = ", ".join(f"{number} {each}" for number, each in enumerate(keys, 1))
+                raise ValueError(f"no question {key!r} in the procedure {triage.procedure}; there are {there}")
             triage = triage.answered(key, word)
     return triage
 

@@ -128,9 +128,9 @@ def _saturated(chance: Random) -> Rows:
     """Initial weights ten times too large: the inputs of tanh lie far out, and little gradient comes through."""
     rows = replace(IMAGES, start=3.4, floor=1.9, tau=200.0).run(chance, 500)
     for row in rows:
-        row["saturated_fraction/layers.0"] = 0.91 + 0.02 * chance.random()
-        row["saturated_fraction/layers.1"] = 0.86 + 0.02 * chance.random()
-        row["saturated_fraction/layers.2"] = 0.22 + 0.02 * chance.random()
+        row["saturation/layers.0"] = 0.91 + 0.02 * chance.random()
+        row["saturation/layers.1"] = 0.86 + 0.02 * chance.random()
+        row["saturation/layers.2"] = 0.22 + 0.02 * chance.random()
     return rows
 
 

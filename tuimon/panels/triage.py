@@ -62,8 +62,7 @@ def question_lines(
     ]
     if not opened:
         return lines
-    if question.code:
-        lines.append((Span(f"      {question.code}", "code"),))
+    lines += [(Span(f"    {line}", "code"),) for line in question.code.splitlines()]
     for word, meaning in (("yes", question.yes), ("no", question.no)):
         ink = "plain" if answer in (None, word) else "faint"
         first, *rest = wrap(f"{word}: {meaning}", width - 8)
