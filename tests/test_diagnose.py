@@ -98,6 +98,46 @@ def test_a_run_that_has_only_begun_is_no_failure(tmp_path: Path, text: str, caps
     assert json.loads(capsys.readouterr().out)["verdict"] == "no_data"
 
 
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/zero", "/dev/urandom"])
+def test_a_device_is_no_log(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", device, "--json"]) == 2
+    out, error = capsys.readouterr()
+    assert error == f"tuimon: {device} is a device, not a log\n"
+    assert json.loads(out)["verdict"] == "no_data"
+
+
+def diagnose(stdin: str, *words: str) -> subprocess.CompletedProcess[str]:
+    line = f"exec {sys.executable} -m tuimon.cli diagnose {' '.join(words)} {stdin}"
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("stdin", "told"),
+    [
+        ("< /dev/null", "tuimon: standard input: ended, and nothing had come\n"),
+        ("<&-", "tuimon: standard input is closed\n"),
+        ("< <(echo no record)", "tuimon: standard input: nothing in it is a record (text log, 0 records)\n"),
+    ],
+)
+def test_an_input_that_ended_without_a_record_is_told_and_exits_2(stdin: str, told: str) -> None:
+    done = diagnose(stdin, "-")
+    assert (done.returncode, done.stderr) == (2, told)
+
+
+def test_a_named_pipe_is_waited_for_and_read_to_its_end(tmp_path: Path) -> None:
+    log = write_run(tmp_path / "run.jsonl", nan_from=50)
+    os.mkfifo(tmp_path / "fifo")
+    command = [sys.executable, "-m", "tuimon.cli", "diagnose", str(tmp_path / "fifo"), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        with (tmp_path / "fifo").open("wb") as fifo:
+            for line in log.read_bytes().splitlines(keepends=True):
+                fifo.write(line)
+                fifo.flush()
+        assert process.stdout is not None
+        assert json.loads(process.stdout.read())["records"] == 60
+    assert process.returncode == 1
+
+
 @pytest.mark.parametrize("words", [["--map", "loss"], ["--map", "los=x"], ["--format"], []])
 def test_wrong_usage_exits_2(words: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import select
 import shutil
@@ -120,8 +121,10 @@ def read_whole(
 ) -> tuple[Monitor, Source]:
     """Folds all of a run; arguments and errors as those of `examine`. The source is closed.
 
+    A pipe is read to its end. A file that is empty, or holds a header only, is a run that has begun: no error.
+
     Raises:
-        SourceError: the input is not empty, and nothing in it is a record or the beginning of a run.
+        SourceError: the input is not empty, or is over, and nothing in it is a record or the beginning of a run.
     """
     from tuimon.monitor import Monitor
     from tuimon.sources import open_source
@@ -131,27 +134,42 @@ def read_whole(
     try:
         monitor = Monitor()
         headed = False
-        waits = file == "-"
+        pipe = _pipe(source)
         batch = source.read()
         while True:
             monitor.feed(batch)
             headed = headed or bool(batch.marks)
-            if not batch.more and (not waits or source.ended):
+            if not batch.more and (pipe is None or source.ended):
                 break
-            if waits and not batch.more:
-                select.select([sys.stdin], [], [])
+            if pipe is not None and not batch.more:
+                select.select([pipe], [], [])
             batch = source.read()
         rest = source.finish()
         headed = headed or bool(rest.marks)
-        if not monitor.feed(rest).records and not headed and max(batch.offset, rest.offset):
-            raise SourceError(f"{plain_text(file)}: nothing in it is a record ({source.describe()})")
+        if not monitor.feed(rest).records and not headed:
+            if max(batch.offset, rest.offset):
+                raise SourceError(f"{_shown(file)}: nothing in it is a record ({source.describe()})")
+            if source.ended:
+                raise SourceError(f"{_shown(file)}: ended, and nothing had come")
         for role, name in (roles or {}).items():
             if role not in monitor.store.columns:
                 there = ", ".join(plain_text(each, 40) for each in list(monitor.store.columns)[:12])
-                raise SourceError(f"{plain_text(file)}: no metric is called {plain_text(name, 40)}; there are {there}")
+                raise SourceError(f"{_shown(file)}: no metric is called {plain_text(name, 40)}; there are {there}")
         return monitor, source
     finally:
         source.close()
+
+
+def _pipe(source: Source) -> int | None:
+    """The descriptor to wait for, None for a file, whose end is where it ends now."""
+    try:
+        return source.fileno()  # type: ignore[attr-defined,no-any-return]
+    except (AttributeError, OSError):
+        return None
+
+
+def _shown(file: str) -> str:
+    return "standard input" if file == "-" else plain_text(file)
 
 
 def fail_on_words(text: str) -> frozenset[str]:
@@ -193,6 +211,8 @@ def _counts(finding: Finding, counted: frozenset[str]) -> bool:
 
 def complaint(file: str, error: Exception) -> str:
     """One line about an input that cannot be read."""
+    if file == "-" and isinstance(error, OSError) and error.errno == errno.EBADF:
+        return "standard input is closed"
     if isinstance(error, OSError) and error.strerror:
-        return f"{plain_text(file)}: {error.strerror.lower()}"
+        return f"{_shown(file)}: {error.strerror.lower()}"
     return plain_text(error, 400)

@@ -58,8 +58,11 @@ def open_source(
     if entry is not None and entry.takes == "path" and os.path.exists(name):
         return make(entry, Tail(name), Head(name, b""), roles, step)
     try:
-        if stat.S_ISFIFO(os.stat(name).st_mode):
+        kind = os.stat(name).st_mode
+        if stat.S_ISFIFO(kind):
             return Waiting(Pipe(os.open(name, os.O_RDONLY | os.O_NONBLOCK)), entry, roles, step)
+        if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+            raise SourceError(f"{plain_text(name)} is a device, not a log")
         head = read_head(name)
     except FileNotFoundError:
         return Waiting(Tail(name), entry, roles, step)
