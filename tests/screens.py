@@ -179,7 +179,8 @@ async def screen(
     async with app.run_test(size=size) as pilot:
         shown = Screen(app, pilot)
         if rows:
-            await shown.tell(LIVE)
+            # In this order, as a follower posts them: what was there before is not what comes.
             await shown.bring(rows)
+            await shown.tell(LIVE)
         await shown.settle()
         yield shown

@@ -37,6 +37,8 @@ def test_keras_tables_are_read_whatever_separates_them(tmp_path: Path, mark: str
     assert samples.column(batches, "loss") == [(0, 0.75), (1, 0.5)]
     assert samples.column(batches, "val_loss") == [(0, 0.875), (1, 0.75)]
     assert "step <- epoch" in said
+    title = said.partition(";")[0].partition(",")[0]
+    assert title in ("CSV", "TSV", "CSV with semicolons")
 
 
 def test_a_table_without_a_step_numbers_its_rows_and_says_so(tmp_path: Path) -> None:

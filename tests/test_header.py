@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from screens import ONSET, broken, learning, scene_of, text_of, view
+from dataclasses import replace
 
+import pytest
+from screens import LIVE, ONSET, broken, learning, scene_of, text_of, view
+
+from tuimon.app.taken import Taken
 from tuimon.follow import Status
 from tuimon.monitor import Monitor
 from tuimon.panels.header import header_line
 from tuimon.panels.scene import Scene
-from tuimon.record import BadLine, Batch
+from tuimon.record import BadLine, Batch, Mark
 
 
 def line(scene: Scene, width: int = 160) -> str:
@@ -42,7 +45,56 @@ def test_what_matters_least_goes_first_where_the_width_is_short() -> None:
         assert "✗ NaN" in told
     assert f"since step {ONSET}" in line(scene, 30)
     assert "tuimon log" not in line(scene, 60)
-    assert "last record 12 min ago" in line(scene, 80)
+    assert "idle 12 min" in line(scene, 80)
+
+
+def test_what_is_taken_for_the_loss_stays_in_shorter_words() -> None:
+    choice = Taken(loss="train/loss", losses=("train/loss", "a", "b")).choice("c")
+    scene = replace(scene_of(broken(), format="CSV"), choice=choice, name="lightning_logs/version_3/metrics.csv")
+    assert "loss <- train/loss, 2 others (c)" in line(scene, 160)
+    assert "loss <- train/loss (c)" in line(scene, 80)
+    assert "since step 412" in line(scene, 80)
+    assert "live" in line(scene, 80)
+
+
+ENDED = Mark(0, "note", {"step": 500, "note": "end"})
+ABORTED = Mark(0, "note", {"step": 500, "note": "aborted", "error": "OutOfMemoryError"})
+
+
+def finished(mark: Mark, age: str = "") -> Scene:
+    monitor = Monitor()
+    monitor.feed(Batch.from_rows(learning()))
+    monitor.feed(Batch(marks=(mark,)))
+    return Scene(monitor.snapshot, monitor.store.columns, status=LIVE, age=age)
+
+
+@pytest.mark.parametrize(
+    ("scene", "told"),
+    [
+        (scene_of(learning()), "  live"),
+        (scene_of(learning(), age="3 min"), "  idle 3 min"),
+        (scene_of(learning(), age="365 days"), "  last record 365 days ago"),
+        (finished(ENDED), "  ended"),
+        (finished(ENDED, "2 h"), "  ended 2 h ago"),
+        (finished(ABORTED), "  aborted: OutOfMemoryError"),
+        (scene_of(learning(), status=Status("stopped", "stopped: end of input"), age="2 h"), "stopped: end of input"),
+        (scene_of(learning(), status=Status("gone", "file gone, waiting"), age="2 h"), "file gone, waiting"),
+        (scene_of(learning(), status=Status("reading", "reading 34 %"), age="365 days"), "reading 34 %"),
+    ],
+)
+def test_one_state_is_told_and_it_is_live_only_while_records_come(scene: Scene, told: str) -> None:
+    header = line(scene)
+    assert told in header
+    states = ("live", "idle", "last record", "ended", "aborted", "stopped", "gone", "reading")
+    assert sum(state in header for state in states) == 1
+
+
+def test_a_run_that_goes_on_after_its_end_has_not_ended() -> None:
+    monitor = Monitor()
+    monitor.feed(Batch.from_rows(learning()))
+    monitor.feed(Batch(marks=(ENDED,)))
+    monitor.feed(Batch.from_rows(learning(5, first=501)))
+    assert "ended" not in line(Scene(monitor.snapshot, monitor.store.columns, status=LIVE))
 
 
 def test_what_was_changed_about_the_picture_is_said() -> None:

@@ -35,7 +35,7 @@ from tuimon.plain import plain_text
 from tuimon.store import Store
 
 GLANCE = 2.0
-"""Seconds between looks at the clock, for a stall and the age of the last record; cheap, and sends nothing itself."""
+"""Seconds between looks at the clock, for a stall and for how long no record came; cheap, and sends nothing itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class MonitorApp(ActingApp):
         self._held: Snapshot | None = None
         self._left: Widget | None = None
         self._age = ""
+        self._heard: float | None = None
         self._clock = clock
         self._describe = describe
         self._samples = samples
@@ -145,6 +146,7 @@ class MonitorApp(ActingApp):
         self.monitor = Monitor()
         self._newest, self._held, self._samples = self.monitor.snapshot, None, None
         self._age = self._taken_for = ""
+        self._heard = None
         if other:
             view = self.desk.view
             self.desk = Desk(View(log=view.log, smooth=view.smooth, overlay=view.overlay, share=view.share))
@@ -174,7 +176,9 @@ class MonitorApp(ActingApp):
         if not self.acknowledge(message):
             return
         self._newest = self.monitor.feed(message.batch)
-        self._age = ""
+        if len(message.batch) and self.status.state in ("live", "polling"):
+            self._heard = self._clock()
+        self._age = self._age_at(self._clock())
         if not self._taken_for:
             self._tell_format()
         self.request_frame()
@@ -193,16 +197,24 @@ class MonitorApp(ActingApp):
         self.request_frame()
 
     def glance(self) -> None:
-        """Looks at the clock: a stall, and the age of the last record, are seen by it alone."""
+        """Looks at the clock: silence is seen by it alone."""
         if self.terminal_state == "gone":
             self.leave(EXIT_HUNG_UP)
         now = self._clock()
+        age = self._age_at(now)
         last = self._newest.last_time
-        age = "" if last is None else words.age(now - last, self._newest.pace)
-        seen = self.monitor.look_at(now)
+        seen = self.monitor.look_at(now if last is None else last + self._silence_at(now))
         if age != self._age or seen.lit != self._newest.lit or seen.verdict != self._newest.verdict:
             self._age, self._newest = age, seen
             self.request_frame()
+
+    def _silence_at(self, now: float) -> float:
+        """Seconds without a record, 0 if unknown; one that came before our eyes did so whatever its clock says."""
+        heard = [when for when in (self._newest.last_time, self._heard) if when is not None]
+        return now - max(heard, default=now)
+
+    def _age_at(self, now: float) -> str:
+        return words.age(self._silence_at(now), self._newest.pace)
 
     # What goes out.
 

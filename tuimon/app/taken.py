@@ -30,13 +30,15 @@ class Taken:
     losses: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
 
-    def choice(self, key: str) -> str:
-        """Which metric plays the loss, where that is worth a word, and which `key` takes another one."""
+    def choice(self, key: str) -> tuple[str, ...]:
+        """Which metric plays the loss, where that is worth a word, and which `key` takes another; long and short."""
         others = len(self.losses) - 1
         if self.loss in ("", "loss") and others < 1:
-            return ""
-        more = f", {others} other{'s' * (others > 1)} ({key})" if others > 0 else ""
-        return f"loss <- {plain_text(self.loss, 30)}{more}"
+            return ()
+        if others < 1:
+            return (f"loss <- {plain_text(self.loss, 30)}",)
+        long = f"loss <- {plain_text(self.loss, 30)}, {others} other{'s' * (others > 1)} ({key})"
+        return long, f"loss <- {plain_text(self.loss, 16)} ({key})"
 
     @property
     def lack(self) -> str:

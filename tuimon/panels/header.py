@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from tuimon.panels import words
 from tuimon.panels.ink import Line, Span, width_of
 from tuimon.panels.marks import marks
@@ -9,8 +12,12 @@ from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 from tuimon.panels.verdict import badge, gravest
 from tuimon.plain import plain_text
+from tuimon.record import ABORTED, END
 
 GAP = "  "
+
+STALLED = "stalled-run"
+"""Signature of the finding that the silence is far longer than this run's own pace."""
 
 
 class Header(Sheet):
@@ -20,45 +27,67 @@ class Header(Sheet):
         return [header_line(scene, width)]
 
 
+class Part(NamedTuple):
+    """A piece of the header.
+
+    Attributes:
+        rank: how dispensable it is; the greatest number goes first.
+        span: what it says.
+        shorter: what stays of it where it would have to go, None for nothing.
+    """
+
+    rank: int
+    span: Span
+    shorter: Part | None = None
+
+
 def header_line(scene: Scene, width: int) -> Line:
     """The header in at most `width` cells: verdict and onset at the left, the run and its state after them."""
-    parts = [part for part in _parts(scene) if part[1].text]
+    parts = [part for part in _parts(scene) if part.span.text]
     while len(parts) > 1 and _cells(parts) > width:
-        # The largest number is the least needed part.
-        parts.remove(max(parts, key=lambda part: part[0]))
+        place = max(range(len(parts)), key=lambda place: parts[place].rank)
+        shorter = parts[place].shorter
+        parts[place : place + 1] = [] if shorter is None else [shorter]
     line: list[Span] = []
-    for _, span in parts:
+    for part in parts:
         line.append(Span(" " if not line else GAP))
-        line.append(span)
+        line.append(part.span)
     return tuple(line[1:])
 
 
-def _cells(parts: list[tuple[int, Span]]) -> int:
-    return width_of(span for _, span in parts) + len(GAP) * (len(parts) - 1)
+def _cells(parts: Sequence[Part]) -> int:
+    return width_of(part.span for part in parts) + len(GAP) * (len(parts) - 1)
 
 
-def _parts(scene: Scene) -> list[tuple[int, Span]]:
-    """(how dispensable, span) from left to right."""
+def _parts(scene: Scene) -> list[Part]:
+    """From left to right."""
     word, ink = badge(scene)
     finding = gravest(scene)
     mark = getattr(marks(scene.ascii), "recovered" if ink == "note" else ink)
     name = plain_text(scene.snapshot.run or scene.name, 40)
     return [
-        (0, Span(f" {mark} {word} ", f"badge-{ink}")),
-        (1, Span(f"since step {words.steps(finding.onset_step)}" if finding else "", ink)),
-        (4, Span(name, "strong")),
-        (2, Span(_progress(scene), "plain")),
-        (1, Span(scene.desk.said, "warning")),
-        (3, Span(_view(scene), "chosen")),
-        (5, Span(words.pace(scene.snapshot.pace), "dim")),
-        (3, Span(f"last record {scene.age} ago" if scene.age else "", "warning")),
-        (3, _state(scene)),
-        (2, Span(scene.hint, "warning")),
-        (4, Span(_preflight(scene), "warning")),
-        (6, Span(_bad(scene), "warning")),
-        (5, Span(scene.choice, "dim")),
-        (7, Span(scene.format, "dim")),
+        Part(0, Span(f" {mark} {word} ", f"badge-{ink}")),
+        Part(1, Span(f"since step {words.steps(finding.onset_step)}" if finding else "", ink)),
+        Part(5, Span(name, "strong")),
+        Part(2, Span(_progress(scene), "plain")),
+        Part(1, Span(scene.desk.said, "warning")),
+        Part(4, Span(_view(scene), "chosen")),
+        Part(6, Span(words.pace(scene.snapshot.pace), "dim")),
+        Part(3, _state(scene)),
+        Part(2, Span(scene.hint, "warning")),
+        Part(5, Span(_preflight(scene), "warning")),
+        Part(7, Span(_bad(scene), "warning")),
+        _choice(scene),
+        Part(8, Span(scene.format, "dim")),
     ]
+
+
+def _choice(scene: Scene) -> Part:
+    """Which metric is taken for the loss: a guess has to be seen, so that it stays in the shortest words."""
+    part = None
+    for place, text in enumerate(reversed(scene.choice)):
+        part = Part(2 + 4 * place, Span(text, "dim"), part)
+    return part or Part(9, Span(""))
 
 
 def _preflight(scene: Scene) -> str:
@@ -98,10 +127,33 @@ def _view(scene: Scene) -> str:
 
 
 def _state(scene: Scene) -> Span:
+    """How the following goes, or whether records still come where it goes well."""
     if scene.desk.paused:
         return Span(f"paused, {words.steps(scene.behind)} behind", "warning")
-    usual = scene.status.state in ("live", "polling", "reading")
-    return Span(plain_text(scene.status.text, 60), "dim" if usual else "warning")
+    status = scene.status
+    if status.state not in ("live", "polling"):
+        return Span(plain_text(status.text, 60), "dim" if status.state == "reading" else "warning")
+    ended = _ended(scene)
+    if ended is not None:
+        return ended
+    if not scene.age:
+        return Span(plain_text(status.text, 60), "dim")
+    # After a day a run is not idle any more: nobody waits for its next record.
+    text = f"last record {scene.age} ago" if scene.age.endswith(" days") else f"idle {scene.age}"
+    return Span(text, "warning" if STALLED in scene.snapshot.lit else "dim")
+
+
+def _ended(scene: Scene) -> Span | None:
+    """That the log says so itself; None where it does not, or where records came after that."""
+    snapshot = scene.snapshot
+    note = snapshot.notes[-1] if snapshot.notes else None
+    if note is None or note.name not in (END, ABORTED) or (note.step or 0) < (snapshot.last_step or 0):
+        return None
+    ago = f" {scene.age} ago" if scene.age else ""
+    if note.name == END:
+        return Span(f"ended{ago}", "dim")
+    error = plain_text(note.fields.get("error", ""), 30)
+    return Span(f"aborted{ago}{': ' * bool(error)}{error}", "warning")
 
 
 def _bad(scene: Scene) -> str:

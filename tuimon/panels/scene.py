@@ -24,9 +24,10 @@ class Scene:
         desk: what the user has open.
         status: how the following goes.
         name, format: of the input, for the header.
-        choice: which metric plays the loss, and how many others could; empty where that goes without saying.
+        choice: which metric plays the loss, and how many others could, in ever shorter words; empty where that goes
+            without saying.
         hint: what the user should know that is not about the run.
-        age: how long ago the last record was written, in words; empty while that is nothing to mention.
+        age: for how long no record has come, in words; empty while that is nothing to mention.
         behind: records that came since the picture was paused.
         ascii: draw with ASCII only.
         keys: all of them, as the footer calls them.
@@ -38,7 +39,7 @@ class Scene:
     status: Status = field(default_factory=lambda: Status("waiting", "starting"))
     name: str = ""
     format: str = ""
-    choice: str = ""
+    choice: tuple[str, ...] = ()
     hint: str = ""
     age: str = ""
     behind: int = 0
