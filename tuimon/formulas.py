@@ -37,6 +37,11 @@ def logit_spread(initial_loss: float, classes: int) -> float:
     return math.sqrt(max(2 * (initial_loss - uniform_loss(classes)), 0.0))
 
 
+def half_life(beta: float) -> int:
+    """Steps after which a running mean with weight `beta` on its past, 0 < beta < 1, has lost half of what it held."""
+    return math.ceil(math.log(0.5) / math.log(beta))
+
+
 def fp16_headroom(grad_norm: float, scale: float = 1.0) -> float:
     """Bits between a gradient of this size, times the loss scale, and overflow in fp16; negative once it overflows.
 

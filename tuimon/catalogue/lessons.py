@@ -6,6 +6,7 @@ from tuimon.formulas import (
     FP16_TINY,
     effective_classes,
     fp16_headroom,
+    half_life,
     largest_stable_lr,
     logit_spread,
     softmax_floor,
@@ -17,18 +18,21 @@ from tuimon.valley import limit, multiplier
 _UNSCALE = "With a loss scaler, call scaler.unscale_(optimizer) before clipping; else the scaled gradient is clipped."
 _TENTH_OVER = abs(multiplier(1.1 * limit(1.0), 1.0))
 _THIRD_OVER = abs(multiplier(1.3 * limit(1.0), 1.0))
+_PINNED = 0.97
+"""Output of a tanh from which it counts as saturated, here and in tuimon.torch."""
 
 LESSONS: dict[str, Lesson] = {
     "lr-too-high": Lesson(
         why="Near a minimum the loss is a valley. One step multiplies the distance from its floor by 1 - lr * a, where "
-        "a is the curvature. Up to lr = 2 / a that shrinks; beyond, every step lands higher up on the other side.",
-        formula="theta_next = (1 - lr * a) * theta        stable while lr < 2 / a",
+        "a is the curvature (sharpness). Up to lr = 2 / a that shrinks; beyond, every step lands higher up, across.",
+        formula="distance_next = (1 - lr * a) * distance        shrinks while lr < 2 / a",
         example=f"10 % over the limit: {_TENTH_OVER:.1f}-fold per step, {_TENTH_OVER**20:.0f}-fold in 20. "
         f"Gradient growing 1.5-fold per step at lr .1: the limit is about {largest_stable_lr(0.1, 1.5):.2f}.",
         pitfalls=(
             "Cutting the rate by 10 % helps only a run that is barely past the limit.",
             "Growth alone is not divergence: many networks grow for a few steps, find a flatter place and come back.",
-            "Adam has no such simple limit; the formula is for SGD.",
+            "The formula is for SGD; Adam has no such simple limit.",
+            "A scheduler writes its own rate at its next step: change it in the configuration, not only in the loop.",
         ),
     ),
     "level-jump": Lesson(
@@ -44,24 +48,27 @@ LESSONS: dict[str, Lesson] = {
         pitfalls=("It is easy to miss on a zoomed-in curve: compare with the best loss, not with yesterday's.",),
     ),
     "loss-spike": Lesson(
-        why="Adam divides the gradient by its recent size. A batch whose gradient is far larger than that meets a "
-        "small divisor, and one step goes too far. If the network stays in its valley, it comes back by itself.",
-        formula="step = lr * m / (sqrt(v) + eps)      v remembers ~ 1 / (1 - beta2) steps",
+        why="Adam divides m, the mean of recent gradients, by the root of v, the mean of their squares. A batch whose "
+        "gradient is far larger meets a small v, and one step goes too far. It comes back if the network stays in its "
+        "valley.",
+        formula="step = lr * m / (sqrt(v) + eps)      v: the last ~1 / (1 - beta2) steps",
         example=f"beta2 = .999 remembers {1 / (1 - 0.999):.0f} steps, .95 only {1 / (1 - 0.95):.0f}.",
         pitfalls=("A single high point in a noisy loss is no spike; two in a row are.", _UNSCALE),
     ),
     "unrecovered-spike": Lesson(
         why="After a spike Adam's second moment v is huge, so all its steps are tiny until v has faded. Or the step "
         "threw the network into another, worse valley.",
-        formula="v fades by beta2 per step: half after ln 2 / (1 - beta2) steps",
-        example=f"beta2 = .999: half after {uniform_loss(2) / (1 - 0.999):.0f} steps, "
-        f"beta2 = .95: after {uniform_loss(2) / (1 - 0.95):.0f}.",
+        formula="v fades by beta2 per step: half after ln 2 / -ln beta2 steps",
+        example=f"beta2 = .999: half after {half_life(0.999)} steps, beta2 = .95: after {half_life(0.95)}.",
         pitfalls=("Waiting costs more than going back. Skip the batches of the spike, or it may come again.",),
     ),
     "spikes-more-frequent": Lesson(
         why="One spike is an unlucky batch. Spikes that come closer together are a cause: some part of the network is "
         "drifting towards its limit, often embeddings or the output layer.",
-        pitfalls=("Clipping hides the spikes and keeps the drift.", _UNSCALE),
+        pitfalls=(
+            "Clipping makes the spikes smaller and leaves the drift: clip, and lower the rate.",
+            _UNSCALE,
+        ),
     ),
     "exploding-gradient": Lesson(
         why="The gradient is a product over layers. When one factor grows, the norm jumps a few steps before the loss "
@@ -71,11 +78,15 @@ LESSONS: dict[str, Lesson] = {
         pitfalls=(_UNSCALE, "Log the norm that clip_grad_norm_ returns: the one before clipping."),
     ),
     "oscillation": Lesson(
-        why="With lr between 1 / a and 2 / a each step crosses the valley and lands on the other side, a little lower.",
-        formula="1 - lr * a < 0: the sign flips at every step",
+        why="In a valley of curvature a, with lr between 1 / a and 2 / a, each step lands on the other side, a little "
+        "lower. A real valley is lopsided: one side is higher than the other, so the loss goes up and down.",
+        formula="factor per step 1 - lr * a < 0: the side flips at every step",
         example=f"At 95 % of the limit: factor {multiplier(0.95 * limit(1.0), 1.0).real:.1f}, "
         f"{1 - abs(multiplier(0.95 * limit(1.0), 1.0)):.0%} won per step.",
-        pitfalls=("In a pure valley the bounce does not show in the loss, only in the gradient's direction.",),
+        pitfalls=(
+            "Small batches jitter too, but not from one side to the other: there this row stays dark.",
+            "Halving again and again only makes the run slow.",
+        ),
     ),
     "gradients-accumulate": Lesson(
         why="backward() adds to .grad. Without zero_grad each step walks along the sum of all gradients so far.",
@@ -115,8 +126,10 @@ LESSONS: dict[str, Lesson] = {
         ),
     ),
     "nan-empty-batch": Lesson(
-        why="The mean over no labels is 0/0. Its gradient is 0, so the weights stay whole and the next batch is fine.",
-        formula="sum of 0 terms / 0 = NaN",
+        why="The mean over no labels is 0/0. The library's mean (ignore_index, or loss[mask].mean()) gives gradient 0: "
+        "the weights stay whole. A mean by hand, (loss * mask).sum() / mask.sum(), gives gradient NaN, and lights "
+        "nan-forward.",
+        formula="sum of 0 terms / 0 = NaN        by hand, the slope is 1 / 0 * 0 = NaN",
         pitfalls=("Averaged with other ranks it poisons them: guard the mean on every rank.",),
     ),
     "fp16-range": Lesson(
@@ -124,8 +137,12 @@ LESSONS: dict[str, Lesson] = {
         "gradients, and halves its scale whenever something overflows. A scale that only falls finds no room any more.",
         formula="bits of headroom = log2(65504 / (scale * gradient))",
         example=f"Gradient 1, scale 2**12: {fp16_headroom(1.0, 2.0**12):.1f} bits. Largest {FP16_MAX:.0f}, "
-        f"smallest {FP16_TINY:.0e}; Adam's eps 1e-8 is below half of that and becomes 0.",
-        pitfalls=(_UNSCALE, "A skip now and then, and a few at the very start, are how a scaler works."),
+        f"smallest {FP16_TINY:.0e}.",
+        pitfalls=(
+            _UNSCALE,
+            "A skip now and then, and a few at the very start, are how a scaler works.",
+            "Under autocast weights and Adam's state are fp32, and eps 1e-8 is fine. In fp16 weights it is 0.",
+        ),
     ),
     "nan-masked": Lesson(
         why="Some trainers leave NaN out of the logged mean and print 0.0 or the last value instead. The gradient norm "
@@ -133,7 +150,8 @@ LESSONS: dict[str, Lesson] = {
         pitfalls=("A loss of exactly 0.0 for ever is not convergence.",),
     ),
     "nan-first-step": Lesson(
-        why="Before the first optimizer step only data, initial weights and the loss call exist. One is broken.",
+        why="Before the first optimizer step only data, initial weights and the loss call exist: one is broken. A log "
+        "that begins later (a resume, every n-th step) says less: then the NaN may be older than it.",
         pitfalls=("Raw pixel values, timestamps or ids as inputs overflow at once: normalise.",),
     ),
     "nan-val-only": Lesson(
@@ -145,13 +163,16 @@ LESSONS: dict[str, Lesson] = {
     "inf-first": Lesson(
         why="Infinity is what overflow and log(0) give; NaN comes only when two infinities meet. So the operation that "
         "gave infinity is the birthplace.",
-        formula="log(0) = -inf, exp(89) = inf in fp32, inf - inf = NaN",
+        formula="log(0) = -inf        exp(89) = inf in fp32        inf - inf = NaN",
         pitfalls=("Softmax by hand needs the maximum subtracted first; log_softmax does it.",),
     ),
     "zero-gradient": Lesson(
         why="No gradient, no step. The path from the loss to the weights is cut, or multiplied by zero.",
-        formula="theta_next = theta - lr * 0",
-        pitfalls=("A log that rounds shows 0.000 for small norms: look at more digits before you believe it.",),
+        formula="weight_next = weight - lr * 0",
+        pitfalls=(
+            "A log that rounds shows 0.000 for small norms: look at more digits before you believe it.",
+            "zero_grad() before the norm gives 0 in a run that is well: its loss falls.",
+        ),
     ),
     "frozen-weights": Lesson(
         why="Gradients exist, but no step reaches the weights that are evaluated. The training loss jitters with its "
@@ -161,21 +182,24 @@ LESSONS: dict[str, Lesson] = {
     ),
     "lr-too-low": Lesson(
         why="A small step along the gradient lowers the loss by lr times its squared norm. Summed over the run, that "
-        "is all that plain steps can buy.",
-        formula="drop <= sum of lr * ||g||^2",
-        example=f"lr 1e-6 and norm 1 over 10,000 steps buy {1e-6 * 1.0**2 * 10_000:.2f} nats at most.",
-        pitfalls=("A converged run is smooth as well: its gradient has fallen.",),
+        "is all that steps of plain SGD can buy. Adam's steps are as long as lr, whatever the gradient: no such bound.",
+        formula="drop of the loss <= sum of lr * grad_norm^2        (SGD only)",
+        example=f"lr 1e-6 and norm 1 over 10,000 steps: the loss falls by {1e-6 * 1.0**2 * 10_000:.2f} at most.",
+        pitfalls=(
+            "A converged run is smooth as well: its gradient has fallen.",
+            "At a rate of exactly 0, ten times the rate is 0 too: it is the schedule.",
+        ),
     ),
     "uniform-prediction": Lesson(
         why="When inputs say nothing about labels, the best a network can do is to give every class the same chance.",
-        formula="loss = ln C",
+        formula="loss = ln C        (C classes, natural logarithm)",
         example=f"C = 2: {uniform_loss(2):.3f}, 10: {uniform_loss(10):.3f}, 1000: {uniform_loss(1000):.3f}.",
         pitfalls=("Long tasks may rest there and then learn: overfit one batch before you call it a bug.",),
     ),
     "prior-prediction": Lesson(
         why="With unequal classes the best blind guess is their frequencies. The loss is then the entropy of the "
         "labels, a little under ln C.",
-        formula="level = H(y) = -sum p ln p        effective classes = exp(level)",
+        formula="level = -sum p ln p        effective classes = exp(level)",
         example=f"A level of 2.10 is {effective_classes(2.1):.1f} effective classes.",
         pitfalls=("Accuracy looks better than chance here: it is the share of the largest class.",),
     ),
@@ -187,9 +211,12 @@ LESSONS: dict[str, Lesson] = {
         pitfalls=("Accuracy may be fine, so it goes unnoticed for weeks.",),
     ),
     "memorising-noise": Lesson(
-        why="A large network learns wrong pairs by heart: training falls, and every sure answer is wrong on new data.",
-        formula="val_loss > ln C: worse than knowing nothing",
-        pitfalls=("Regularisation makes the curves nicer and the labels no better.",),
+        why="A large network learns wrong pairs by heart: training falls, and what it has learnt is wrong on new data.",
+        formula="val_loss > ln C: worse than giving each of C classes the same chance",
+        pitfalls=(
+            "Regularisation makes the curves nicer and the labels no better.",
+            "Number of classes unknown: was val_loss ever clearly below its first value? No: it is this row.",
+        ),
     ),
     "flat-midway": Lesson(
         why="Steps of fixed length end on a floor of noise: what the gradient gains, the noise of the batches takes. A "
@@ -213,7 +240,8 @@ LESSONS: dict[str, Lesson] = {
     "saturated": Lesson(
         why="Far out, tanh and sigmoid are flat. A unit there answers the same to everything and learns nothing.",
         formula="tanh'(x) = 1 - tanh(x)^2",
-        example=f"At x = 3 the slope is {1 - ((effective_classes(6) - 1) / (effective_classes(6) + 1)) ** 2:.3f}.",
+        example=f"Where tanh(x) = {_PINNED} the slope is {1 - _PINNED**2:.3f}, {1 / (1 - _PINNED**2):.0f} times less "
+        "than in the middle.",
         pitfalls=("Normalise with the statistics of the training set, in validation too.",),
     ),
     "overfitting": Lesson(
