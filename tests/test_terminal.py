@@ -101,6 +101,19 @@ def test_suspending_gives_the_terminal_back_and_continuing_draws_all_of_it_again
         assert terminal.restored
 
 
+def test_a_stop_that_no_program_can_see_leaves_the_terminal_as_it_was_in_the_end(log: Path) -> None:
+    with shown(log) as terminal:
+        terminal.until(lambda: is_whole(terminal))
+        terminal.signal(signal.SIGSTOP)
+        terminal.wait_stopped()
+        grow(log, jsonl(losses(20, first=301)))
+        terminal.signal(signal.SIGCONT)
+        terminal.until("step 320")
+        terminal.press("q")
+        assert terminal.wait() == 0
+        assert terminal.restored
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_ends_and_leaves_the_terminal_as_it_was(log: Path, number: signal.Signals) -> None:
     with shown(log) as terminal:
