@@ -102,7 +102,7 @@ def test_the_axes_stay_while_points_come() -> None:
         scales.add(strokes.scale)
         grids.add(strokes.grid)
     assert len(scales) == 1
-    assert len(grids) <= 2
+    assert len(grids) <= 3
 
 
 def test_a_view_chooses_the_grid() -> None:
@@ -122,3 +122,10 @@ def test_the_value_at_a_step_is_the_newest_at_or_before_it() -> None:
     made.append(11, 7.0)
     assert value_at(made, 12) == (11, 7.0)
     assert value_at(made, 10) == (10, 1.0)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("value", [3e-4, 0.1, 1e-3, -7.3, 0.0])
+def test_smoothing_leaves_a_constant_as_it_is(value: float, level: int) -> None:
+    curve = [Bin(value, value, value, 0, 0)] * 300
+    assert {piece.low for piece in smoothed(curve, level)} == {value}

@@ -86,12 +86,32 @@ def test_ticks_lie_on_the_axis_and_no_two_labels_are_the_same(low: float, span: 
         assert len({label for _, label in marks}) == len(marks)
 
 
-def test_log_ticks_are_powers_of_ten_or_1_2_5_within_one() -> None:
-    assert [label for _, label in log_ticks(0.01, 1000, 6)] == ["0.01", "0.1", "1", "10", "100", "1k"]
-    assert [label for _, label in log_ticks(1, 6, 4)] == ["1.", "2.", "5."] or [
-        float(label) for _, label in log_ticks(1, 6, 4)
-    ] == [1, 2, 5]
-    assert len(log_ticks(1e-300, 1e300, 4)) <= 6
+@pytest.mark.parametrize(
+    ("low", "high", "count", "labels"),
+    [
+        (0.01, 1000, 6, "0.01 0.1 1 10 100 1k"),
+        (1, 6, 4, "1 2 5"),
+        (0.1, 3, 6, "0.1 0.2 0.5 1 2"),
+        (0.02, 12, 6, "0.03 0.1 0.3 1 3 10"),
+        (0.02, 12, 4, "0.1 1 10"),
+        (0.02, 12, 2, "0.020 12"),
+        (1e-4, 1e-3, 4, "1e-4 2e-4 5e-4 1e-3"),
+        (1.5, 4, 4, "2 3 4"),
+        (1, 1.6, 4, "1.0 1.2 1.4 1.6"),
+    ],
+)
+def test_a_log_axis_has_as_many_labels_of_each_decade_as_have_room(
+    low: float, high: float, count: int, labels: str
+) -> None:
+    assert [label for _, label in log_ticks(low, high, count)] == labels.split()
+
+
+@given(st.floats(-300, 300), st.floats(0.01, 600), st.integers(1, 12))
+def test_ticks_of_a_log_axis_are_few_and_lie_on_it(bottom: float, decades: float, count: int) -> None:
+    low, high = 10.0**bottom, 10.0 ** min(bottom + decades, 307.0)
+    marks = log_ticks(low, high, count)
+    assert len(marks) <= 4 * count + 2
+    assert all(low * 0.999 <= value <= high * 1.001 for value, _ in marks)
 
 
 def test_powers_are_written_out_where_that_is_short() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 _MANTISSAS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_IN_A_DECADE = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3))
 
 
 def value_text(value: float | None, digits: int = 4) -> str:
@@ -72,19 +73,24 @@ def ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
 
 
 def log_ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
-    """Powers of ten from low to high (both > 0), about `count` of them; within one decade 1, 2, 5 or round values."""
+    """About `count` values from low to high (both > 0): of each decade as many as have room, at least the powers."""
     bottom, top = math.log10(low), math.log10(high)
+    decades = range(math.floor(bottom), math.ceil(top) + 1)
+    for factors in _IN_A_DECADE if len(decades) <= count + 2 else ():
+        fine = [
+            (factor * 10.0**p, power_text(p) if factor == 1 else value_text(factor * 10.0**p, 1))
+            for p in decades
+            for factor in factors
+            if -320 < p < 308 and low * (1 - 1e-9) <= factor * 10.0**p <= high * (1 + 1e-9)
+        ]
+        if 2 <= len(fine) <= count:
+            return fine
     stride = max(1, math.ceil((top - bottom) / max(count, 1)))
     powers = [p for p in range(math.ceil(bottom - 1e-9), math.floor(top + 1e-9) + 1) if p % stride == 0]
     if len(powers) >= 2:
         return [(10.0**p, power_text(p)) for p in powers]
-    fine = [
-        (factor * 10.0**p, value_text(factor * 10.0**p, 1))
-        for p in range(math.floor(bottom), math.ceil(top) + 1)
-        for factor in (1, 2, 5)
-        if -320 < p < 308 and low <= factor * 10.0**p <= high
-    ]
-    return fine if len(fine) >= 2 else ticks(low, high, count)
+    # Over less than half a decade equal distances look equal; over more, only the ends are left to say.
+    return ticks(low, high, count) if top - bottom < 0.5 else [(low, value_text(low, 2)), (high, value_text(high, 2))]
 
 
 def power_text(power: int) -> str:

@@ -6,7 +6,7 @@ Both are sticky: an appended point moves them only when it has to, so that it ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuimon.numerals import nice_step
@@ -14,8 +14,12 @@ from tuimon.numerals import nice_step
 if TYPE_CHECKING:
     from tuimon.braille import Slice
 
-# Steps per dot column. Neighbours differ by at most 2, so that a picture is at least half full.
-_WIDTHS = (1, 2, 3, 5, 7)
+# Dot columns per slice, and steps per slice: (40, 1) are the longest strides of a young run, (3, 4) three dots for four
+# steps, and so on by powers of ten. Each pair holds a quarter more steps than the one before, so that a picture is at
+# least three quarters full, and a growing run moves its axis no more than three times while it doubles.
+_STRIDES = (40, 30, 24, 20, 15, 12, 10, 8, 6, 5, 4, 3, 2)
+_FRACTIONS = ((3, 2), (1, 1), (3, 4), (3, 5))
+_WIDTHS = (20, 25, 30, 40, 50, 60, 80, 100, 120, 150)
 # Largest magnitude on an axis: twice that is still a number.
 _LARGEST = 8e307
 
@@ -49,39 +53,46 @@ def fixed_grid(low: int, high: int, dots: int) -> Grid:
     span = max(high - low + 1, 1)
     if span >= dots:
         return Grid(low, high, max(dots, 1), 1)
-    return Grid(low, high, span, max(1, dots // span))
+    stride = max(1, dots // span)
+    if span * stride < dots * 9 // 10:
+        # Whole dots per step would leave the right end empty: slices between two steps hold none, and are bridged.
+        return Grid(low, high, dots, 1)
+    return Grid(low, high, span, stride)
 
 
 def live_grid(low: int, high: int, dots: int) -> Grid:
     """A grid for a growing run: round slice widths at multiples of themselves, with room at the right."""
     # One slice never holds a run that begins below step 0 and ends above it: its edges are multiples of its width.
     dots = max(dots, 2)
-    span = high - low + 1
-    stride = next((k for k in (40, 20, 10, 6, 4, 3, 2) if span * k <= dots), 1)
-    count = dots // stride
-    width = _width(lambda width: high - low // width * width + 1 <= width * count)
-    start = low // width * width
-    return Grid(start, start + width * count - 1, count, stride)
+    for stride, width in _slices():
+        count = dots // stride
+        start = low // width * width
+        if high - start + 1 <= width * count:
+            return Grid(start, start + width * count - 1, count, stride)
+    raise AssertionError("slices grow without end")
 
 
 def tail_grid(low: int, high: int, dots: int) -> Grid:
-    """A grid that holds the steps low..high and moves on by a quarter of the picture at a time."""
+    """A grid that holds the steps low..high and moves on by a sixth of the picture at a time."""
     dots = max(dots, 4)
     span = high - low + 1
-    stride = next((k for k in (20, 10, 6, 4, 3, 2) if span * k <= dots * 3 // 4), 1)
-    count = dots // stride
-    width = _width(lambda width: span <= width * (count - count // 4))
-    hop = max(1, count // 4) * width
-    start = low // hop * hop
-    return Grid(start, start + width * count - 1, count, stride)
+    for stride, width in _slices():
+        count = dots // stride
+        spare = max(1, count // 6)
+        if span <= width * (count - spare):
+            hop = spare * width
+            start = low // hop * hop
+            return Grid(start, start + width * count - 1, count, stride)
+    raise AssertionError("slices grow without end")
 
 
-def _width(fits: Callable[[int], bool]) -> int:
+def _slices() -> Iterator[tuple[int, int]]:
+    """(dot columns, steps) of a slice, from the fewest steps across to ever more."""
+    yield from ((stride, 1) for stride in _STRIDES)
+    yield from _FRACTIONS
     power = 1
     while True:
-        for factor in _WIDTHS:
-            if fits(factor * power):
-                return factor * power
+        yield from ((1, width * power // 10) for width in _WIDTHS if width * power % 10 == 0)
         power *= 10
 
 

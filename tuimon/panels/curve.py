@@ -156,6 +156,8 @@ def smoothed(curve: Sequence[Bin], level: int) -> list[Bin]:
         mean = (1 - weight) * mean + weight * piece.last
         mass = (1 - weight) * mass + weight
         value = min(max(mean / mass, -1.7e308), 1.7e308)
+        # What is constant stays so to the last digit: on its axis of any height, rounding would be drawn as waves.
+        value = piece.last if abs(value - piece.last) <= 1e-9 * abs(piece.last) else value
         result.append(Bin(value, value, value, piece.nan, piece.inf))
     return result
 
