@@ -30,7 +30,7 @@ class Bench:
     """
 
     page: int = 0
-    lr: float = 0.3
+    lr: float = 0.35
     curvature: float = 4.0
     momentum: float = 0.0
     spread: float = 50.0

@@ -30,6 +30,13 @@ WORDS = {
     "blows up": "blows up: lands higher every step, and nothing brings it back",
 }
 
+SHOWN = {
+    "vanishes": "The global gradient norm does not show it: it is that of the last layers.",
+    "explodes": "The global gradient norm shows it: it is that of the first layers.",
+    "arrives": "All layers learn.",
+}
+"""What the one norm that is usually logged says about it."""
+
 Page = Callable[[Bench, int, int, bool], list[Line]]
 
 
@@ -67,13 +74,14 @@ def _one_valley(bench: Bench, width: int, height: int, ascii_only: bool) -> list
     factor = multiplier(bench.lr, bench.curvature, bench.momentum)
     name = regime(bench.lr, bench.curvature, bench.momentum)
     positions = walk(bench.lr, bench.curvature, bench.momentum, steps=STEPS)
+    values = losses(positions, bench.curvature)
     formula = "1 - lr*a" if not bench.momentum else "factor per step"
     value = f"{factor.real:+.3f}" if not factor.imag else f"{abs(factor):.3f}, turning"
     said = [
         *_said(
-            f"lr {value_text(bench.lr, 3)}, a {value_text(bench.curvature, 3)}, momentum {bench.momentum:.1f}; "
-            f"limit {'2(1+m)/a' if bench.momentum else '2/a'} = {value_text(bench.limit, 3)}, "
-            f"lr is {bench.lr / bench.limit:.0%} of it",
+            f"lr {value_text(bench.lr, 3)}, curvature a {value_text(bench.curvature, 3)}, "
+            f"momentum m {bench.momentum:.1f}; limit {'2(1+m)/a' if bench.momentum else '2/a'} = "
+            f"{value_text(bench.limit, 3)}, lr at {bench.lr / bench.limit:.0%}",
             width,
         ),
         *_said(f"{formula} = {value}: {WORDS[name]}", width, "failure" if name == "blows up" else "healthy"),
@@ -85,7 +93,7 @@ def _one_valley(bench: Bench, width: int, height: int, ascii_only: bool) -> list
         *said,
         *_two(
             ("the valley a*x^2/2 and the walk", _valley_picture(bench, positions, half - 1, rows, ascii_only)),
-            ("loss per step, log", _loss_picture(losses(positions, bench.curvature), half - 1, rows, ascii_only)),
+            (f"loss over {STEPS} steps, log", _loss_picture(values, half - 1, rows, ascii_only)),
             width,
         ),
     ]
@@ -131,12 +139,13 @@ def _valley_picture(bench: Bench, positions: Sequence[float], width: int, rows: 
 
 
 def _loss_picture(
-    values: Sequence[float], width: int, rows: int, ascii_only: bool, behind: Sequence[float] = ()
+    values: Sequence[float | None], width: int, rows: int, ascii_only: bool, behind: Sequence[float] = ()
 ) -> list[str]:
     """Loss per step on a log axis of at most DECADES to either side of where it began."""
-    shown = [value for value in (*values, *behind) if value > 0]
-    high = min(max(shown, default=1.0), max(values[0], 1e-9) * 10.0**DECADES)
-    low = max(min(shown, default=0.1), max(values[0], 1e-9) / 10.0**DECADES)
+    shown = [value for value in (*values, *behind) if value is not None and value > 0]
+    first = max(values[0] or 0.0, 1e-9)
+    high = min(max(shown, default=1.0), first * 10.0**DECADES)
+    low = max(min(shown, default=0.1), first / 10.0**DECADES)
     scale = Scale(low if low < high else high / 10, high, True)
     return plotted(bins_of(values), scale, width, rows, ascii_only, behind=bins_of(behind))
 
@@ -145,8 +154,8 @@ def _two_valleys(bench: Bench, width: int, height: int, ascii_only: bool) -> lis
     flat = bench.curvature / bench.spread
     said = [
         *_said(
-            f"lr {value_text(bench.lr, 3)} for both; steep a {value_text(bench.curvature, 3)}, "
-            f"flat a {value_text(flat, 3)}; momentum {bench.momentum:.1f}",
+            f"lr {value_text(bench.lr, 3)} for both; curvature a {value_text(bench.curvature, 3)} of the steep one, "
+            f"{value_text(flat, 3)} of the flat one; momentum {bench.momentum:.1f}",
             width,
         )
     ]
@@ -159,8 +168,8 @@ def _two_valleys(bench: Bench, width: int, height: int, ascii_only: bool) -> lis
             "failure" if size > 1 else "plain",
         )
     said += _said(
-        f"One rate is bounded by the steep one ({value_text(bench.limit, 3)}) and slow in the flat one. Scaled per "
-        f"parameter (as Adam does, roughly), lr*a is the same in both.",
+        f"One rate is bounded by the steep valley ({value_text(bench.limit, 3)}) and slow in the flat one. Scaled for "
+        f"each parameter (as Adam does, roughly), lr*a is the same in both.",
         width,
         "dim",
     )
@@ -172,8 +181,8 @@ def _two_valleys(bench: Bench, width: int, height: int, ascii_only: bool) -> lis
     return [
         *said,
         *_two(
-            ("one rate: steep, flat (faint)", _loss_picture(steep, half - 1, rows, ascii_only, slow)),
-            ("scaled: steep, flat (faint)", _loss_picture(steep, half - 1, rows, ascii_only, scaled)),
+            ("one rate: steep; the flat one dotted", _loss_picture(steep, half - 1, rows, ascii_only, slow)),
+            ("rate scaled: both are alike", _loss_picture(steep, half - 1, rows, ascii_only, scaled)),
             width,
         ),
     ]
@@ -182,7 +191,8 @@ def _two_valleys(bench: Bench, width: int, height: int, ascii_only: bool) -> lis
 def _halving(size: float) -> str:
     if size >= 1:
         return "never halves"
-    return f"halves in {math.ceil(math.log(0.5) / math.log(size))} steps" if size > 0 else "there in one step"
+    steps = math.ceil(math.log(0.5) / math.log(size)) if size > 0 else 0
+    return f"halves in {steps} step{'s' * (steps > 1)}" if steps else "there in one step"
 
 
 def _warmup(bench: Bench, width: int, height: int, ascii_only: bool) -> list[Line]:
@@ -194,9 +204,10 @@ def _warmup(bench: Bench, width: int, height: int, ascii_only: bool) -> list[Lin
     over_ramped = [step for step in range(LONG) if ramp[step] >= limit(curvatures[step])]
     rough = losses(walk(full, curvatures, steps=LONG), curvatures)
     gentle = losses(walk(ramp, curvatures, steps=LONG), curvatures)
+    top = rough[0] * 10.0**DECADES
     said = [
         *_said(
-            f"lr {value_text(bench.lr, 3)}; a {value_text(steep, 3)} in the first step, "
+            f"lr {value_text(bench.lr, 3)}; curvature a {value_text(steep, 3)} in the first step, "
             f"{value_text(bench.curvature, 3)} later; warmup {bench.ramp} steps",
             width,
         ),
@@ -207,7 +218,7 @@ def _warmup(bench: Bench, width: int, height: int, ascii_only: bool) -> list[Lin
             "failure" if over_ramped else "healthy",
         ),
         *_said(
-            f"Highest loss {value_text(max(rough), 3)}, with warmup {value_text(max(gentle), 3)}. A network is "
+            f"Highest loss {_highest(rough, top)}, with warmup {_highest(gentle, top)}. A network is "
             "steepest in its first steps: a rate that is right later is too high there.",
             width,
             "dim",
@@ -218,28 +229,45 @@ def _warmup(bench: Bench, width: int, height: int, ascii_only: bool) -> list[Lin
     return [
         *said,
         *_two(
-            ("loss, log, full rate at once", _loss_picture(rough, half - 1, rows, ascii_only)),
-            (f"loss, log, warmup {bench.ramp} steps", _loss_picture(gentle, half - 1, rows, ascii_only)),
+            (f"loss over {LONG} steps, log: full rate", _loss_picture(_until(rough, top), half - 1, rows, ascii_only)),
+            (f"with a warmup of {bench.ramp}", _loss_picture(_until(gentle, top), half - 1, rows, ascii_only)),
             width,
         ),
     ]
 
 
+def _lost(values: Sequence[float], top: float) -> int | None:
+    """The step from which the loss is past the top of its picture, None if it never is."""
+    return next((step for step, value in enumerate(values) if value > top), None)
+
+
+def _highest(values: Sequence[float], top: float) -> str:
+    step = _lost(values, top)
+    return value_text(max(values), 3) if step is None else f"past {value_text(top, 3)} from step {step} on"
+
+
+def _until(values: Sequence[float], top: float) -> list[float | None]:
+    """The walk as far as it means something: once lost, a network has left the valley, and the curve ends."""
+    step = _lost(values, top)
+    return [*values] if step is None else [*values[: step + 1], *[None] * (LONG - step)]
+
+
 def _depth(bench: Bench, width: int, height: int, ascii_only: bool) -> list[Line]:
     plain = [through_layers(bench.factor, layer) for layer in range(bench.depth + 1)]
     across = [through_layers(bench.factor, layer, residual=True) for layer in range(1, bench.depth + 1)]
+    arriving = [1.0, *across]
     end = plain[-1]
     word = "vanishes" if end < 0.01 else "explodes" if end > 100 else "arrives"
     said = [
         *_said(
-            f"factor {bench.factor:.2f} per layer, {bench.depth} layers: "
+            f"Each of n = {bench.depth} layers multiplies the gradient by f = {bench.factor:.2f}: "
             f"{bench.factor:.2f}^{bench.depth} = {value_text(end, 3)}, the gradient {word}",
             width,
             "failure" if word != "arrives" else "healthy",
         ),
         *_said(
-            f"With a residual path, (1 + f^2/n)^(n/2) = {value_text(across[-1], 3)}: it arrives whatever the depth. "
-            "The global gradient norm shows neither: it is that of the last layers.",
+            f"With a residual path around each, (1 + f^2/n)^(n/2) = {value_text(across[-1], 3)}: it arrives whatever "
+            f"the depth. {SHOWN[word]}",
             width,
             "dim",
         ),
@@ -249,10 +277,10 @@ def _depth(bench: Bench, width: int, height: int, ascii_only: bool) -> list[Line
     return [
         *said,
         *_two(
-            ("share left, layer by layer, log", _loss_picture(plain, half - 1, rows, ascii_only)),
+            ("share left after each layer, log", _loss_picture(plain, half - 1, rows, ascii_only)),
             (
                 "with residual paths, by depth",
-                plotted(bins_of([1.0, *across]), Scale(0.0, 4.0), half - 1, rows, ascii_only),
+                plotted(bins_of(arriving), Scale(0.0, max(*arriving, 2.0)), half - 1, rows, ascii_only),
             ),
             width,
         ),
