@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from screens import broken, screen
+from screens import STEPS, broken, growing, screen
 
+from tuimon.app.explain import ExplainScreen
 from tuimon.panels.metric import MetricPanel
 from tuimon.panels.table import SymptomTable
 
@@ -29,3 +30,30 @@ async def test_with_no_row_left_by_the_filter_there_is_nothing_to_explain() -> N
         await shown.press("slash", "z", "z", "z", "enter")
         await shown.press("x")
         assert "no row contains zzz" in shown.text
+
+
+async def test_in_the_autopsy_enter_explains_the_row_of_the_nan() -> None:
+    async with screen(broken()) as shown:
+        await shown.press("j", "j", "n", "enter")
+        assert isinstance(shown.app.screen, ExplainScreen)
+        assert shown.lines[0].strip().startswith("nan-forward")
+        await shown.press("q")
+        assert shown.desk.mode == "autopsy"
+
+
+async def test_end_in_the_autopsy_shows_the_newest_records_and_the_table_again() -> None:
+    async with screen(broken()) as shown:
+        await shown.press("n", "end")
+        assert shown.app.scene.window == (1, STEPS)
+        assert "nan-backward" in shown.text
+        await shown.pilot.pause()
+        assert isinstance(shown.app.focused, SymptomTable)
+
+
+async def test_without_a_nan_n_says_so_and_e_goes_on_to_the_findings() -> None:
+    async with screen(growing()) as shown:
+        await shown.press("n")
+        assert "No NaN in this run" in shown.text
+        await shown.press("e")
+        assert "No NaN in this run" not in shown.text
+        assert "lr-too-high" in shown.text

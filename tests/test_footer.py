@@ -11,7 +11,8 @@ from tuimon.panels.keys import KEYS
 def test_every_key_with_a_word_stands_in_a_wide_footer() -> None:
     told = text_of(footer_line(scene_of(learning(), mode="autopsy"), 400))
     for key in KEYS:
-        assert not key.word or f"  {key.cap} {key.word}" in f" {told}", key
+        word = "explain" if key.name == "open" else key.word
+        assert not key.word or f"  {key.cap} {word}" in f" {told}", key
 
 
 def test_the_most_needed_keys_stay_and_no_word_is_cut() -> None:

@@ -93,6 +93,31 @@ def test_n_shows_the_steps_around_the_first_bad_value_and_esc_the_view_before() 
     assert calm.view == WIDE.view
 
 
+def test_e_and_end_leave_the_autopsy_for_what_they_show() -> None:
+    scene = after(after(BROKEN, "zoom_in"), "autopsy")
+    finding = after(scene, "next_finding").desk
+    assert (finding.mode, finding.before) == ("run", None)
+    assert finding.row
+    live = after(scene, "live").desk
+    assert (live.mode, live.before) == ("run", None)
+    assert live.view == after(BROKEN, "zoom_in").view
+
+
+def test_in_the_autopsy_up_and_down_go_from_record_to_record() -> None:
+    scene = after(BROKEN, "autopsy")
+    assert after(after(scene, "row_up"), "row_up").view.cursor == ONSET - 2
+    assert after(scene, "row_down").view.cursor == ONSET + 1
+    assert after(scene, "live", "autopsy").desk.row.startswith("nan-")
+    newest = after(scene, "home")
+    assert after(newest, "row_up").view.cursor == 1
+
+
+def test_enlarged_up_and_down_turn_to_another_metric() -> None:
+    scene = replace(BROKEN, desk=replace(BROKEN.desk, mode="large", metric="loss"))
+    assert after(scene, "row_down").desk.metric == "val_loss"
+    assert after(scene, "row_up").desk.metric == "lr"
+
+
 def test_findings_go_round() -> None:
     found = sorted(f.onset_step for f in BROKEN.snapshot.findings)
     scene = BROKEN

@@ -175,3 +175,14 @@ def test_without_records_it_says_so() -> None:
 def test_a_growing_run_without_nan_says_that_there_is_none() -> None:
     assert "No NaN in this run" in texts(autopsy_lines(scene_of(growing()), 80, 10))
     assert "No NaN in this run" in texts(autopsy_lines(scene_of(learning()), 80, 10))
+
+
+@pytest.mark.parametrize("height", [6, 9, 20])
+@pytest.mark.parametrize("cursor", [1, 200, ONSET - 1, ONSET + 30, 500])
+def test_the_cursor_is_always_among_the_records_and_the_sentence_stays_about_the_onset(
+    cursor: int, height: int
+) -> None:
+    scene = scene_of(broken(), view=view(cursor=cursor))
+    text = texts(autopsy_lines(scene, 100, height))
+    assert re.search(rf"^ › +{cursor} ", text, re.MULTILINE)
+    assert "Loss and gradient in the same record" in text

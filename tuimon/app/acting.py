@@ -70,7 +70,9 @@ class ActingApp(DrawingApp):
             metric = self.query_one(PanelGrid).metric_of(panel)
             if metric in self.monitor.store.columns:
                 self.lay(replace(self.desk, mode="large", metric=metric, under=0))
-        elif self.desk.mode == "run":
+        elif self.desk.mode == "autopsy":
+            self.action_explain()
+        else:
             self.action_move("toggle")
 
     def action_help(self) -> None:

@@ -254,6 +254,8 @@ class MonitorApp(ActingApp):
             base.set_class(mode == name, f"-{name}")
         if mode == "run" and self._left is not None:
             self.call_after_refresh(base.set_focus, self._left)
+        elif mode == "autopsy":
+            self.call_after_refresh(base.set_focus, base.query_one(RecordsView))
 
     def lay(self, desk: Desk) -> None:
         """The user's side of the screen is `desk` from now on."""

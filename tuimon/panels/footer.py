@@ -7,15 +7,15 @@ from tuimon.panels.ink import Line, Span, width_of
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 
-ALWAYS = ("escape",)
-"""Shown first while something is open that it closes."""
+ENTER = {"large": "close", "autopsy": "explain"}
+"""What Enter does while something is open; else its own word stands."""
 
 
 class Footer(Sheet):
     """Caps and words of the table of keys."""
 
     def state(self, scene: Scene, width: int) -> object:
-        return is_open(scene.desk)
+        return scene.desk.mode, is_open(scene.desk)
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         return [footer_line(scene, width)]
@@ -36,7 +36,8 @@ def footer_line(scene: Scene, width: int) -> Line:
     for key in keys:
         if "escape" in key.keys and not opened:
             continue
-        spans = (Span(" " if not line else "  "), Span(key.cap, "key"), Span(f" {key.word}", "dim"))
+        word = ENTER.get(scene.desk.mode, key.word) if key.name == "open" else key.word
+        spans = (Span(" " if not line else "  "), Span(key.cap, "key"), Span(f" {word}", "dim"))
         if width_of(line) + width_of(spans) <= width:
             line.extend(spans)
     return tuple(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tuimon.panels.autopsy import first_bad_step
+from tuimon.panels.autopsy import first_bad_step, records
 from tuimon.panels.desk import Desk
 from tuimon.panels.rows import entries
 from tuimon.panels.scene import Scene
@@ -60,6 +60,15 @@ def _stride(scene: Scene, direction: int) -> Desk:
 
 
 def _row(scene: Scene, direction: int) -> Desk:
+    """The next row of what stands there: of the table, of the records, or the next metric where one is enlarged."""
+    if scene.desk.mode == "autopsy":
+        near = records(scene.columns, scene.cursor, 1, 1, scene.last).steps
+        beyond = [step for step in near if (step - scene.cursor) * direction > 0]
+        return at(scene, beyond[0]) if beyond else scene.desk
+    if scene.desk.mode == "large":
+        names = [name for page in scene.pages for name in page if name in scene.columns]
+        place = names.index(scene.desk.metric) if scene.desk.metric in names else 0
+        return replace(scene.desk, metric=names[(place + direction) % len(names)]) if names else scene.desk
     rows = entries(scene)
     if not rows:
         return scene.desk
@@ -68,7 +77,7 @@ def _row(scene: Scene, direction: int) -> Desk:
 
 
 def _finding(scene: Scene, direction: int) -> Desk:
-    """The next finding in time, round the end; its row is chosen too."""
+    """The next finding in time, round the end; its row is chosen too, and the table shown that holds it."""
     found = sorted(scene.snapshot.findings, key=lambda finding: (finding.onset_step, finding.signature))
     if not found:
         return replace(scene.desk, said="no findings in this run")
@@ -88,7 +97,12 @@ def _finding(scene: Scene, direction: int) -> Desk:
         later = [finding for finding in found if finding.onset_step >= scene.cursor]
         earlier = [finding for finding in found if finding.onset_step < scene.cursor]
         finding = (later or found)[0] if direction > 0 else (earlier or found)[-1]
-    return replace(at(scene, finding.onset_step), row=finding.signature)
+    return replace(_closed(at(scene, finding.onset_step)), row=finding.signature)
+
+
+def _closed(desk: Desk) -> Desk:
+    """Without the autopsy, whose records are not what is looked at any more."""
+    return replace(desk, mode="run", before=None) if desk.mode == "autopsy" else desk
 
 
 def _rewind(scene: Scene) -> Desk:
@@ -108,10 +122,10 @@ def _pause(scene: Scene) -> Desk:
 
 
 def _live(scene: Scene) -> Desk:
-    view = scene.view
-    held = scene.desk.held
-    tail = (held.tail if held else view.tail) or None
-    return replace(scene.desk, view=replace(view, low=None, high=None, tail=tail, cursor=None), held=None)
+    desk, view = scene.desk, scene.view
+    before = desk.held or desk.before or view
+    view = replace(view, low=None, high=None, tail=before.tail, cursor=None)
+    return replace(_closed(desk), view=view, held=None)
 
 
 def _autopsy(scene: Scene) -> Desk:
@@ -122,7 +136,9 @@ def _autopsy(scene: Scene) -> Desk:
         return replace(desk, mode="autopsy", before=before)
     low = max(scene.first, onset - CLOSE_UP * 2 // 3)
     view = replace(desk.view, low=low, high=low + CLOSE_UP, tail=None, cursor=onset)
-    return replace(desk, mode="autopsy", view=view, before=before)
+    told = (found for found in scene.snapshot.findings if found.family == "nan" and found.onset_step >= onset)
+    row = next((found.signature for found in told if found.active), desk.row)
+    return replace(desk, mode="autopsy", view=view, before=before, row=row)
 
 
 def _back(scene: Scene) -> Desk:

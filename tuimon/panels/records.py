@@ -29,6 +29,9 @@ STEP = 15
 BEFORE = 8
 """Finite records shown before the onset; growth shows in fewer, a calm run needs no more."""
 
+AFTER = 4
+"""Records shown after it."""
+
 WORTH = 1.5
 """Growth from one record to the next that is printed; noise of a usual loss stays below."""
 
@@ -44,13 +47,16 @@ class RecordsView(Sheet, can_focus=True):
 
 
 def autopsy_lines(scene: Scene, width: int, height: int) -> list[Line]:
-    """The whole view; where lines are short, records go before sentences do."""
+    """The whole view; the cursor is always among the records. Where lines are short, records go before sentences do."""
     alphabet = marks(scene.ascii)
     onset = scene_onset(scene)
     around = scene.cursor if onset is None else onset
-    shown = records(scene.columns, around, BEFORE, 4, scene.last)
+    told = shown = records(scene.columns, around, BEFORE, AFTER, scene.last)
+    if scene.view.cursor is not None and not _holds(shown, scene.cursor):
+        around = scene.cursor
+        shown = records(scene.columns, around, BEFORE, AFTER, scene.last)
     mark, ink = (alphabet.healthy, "healthy") if onset is None else (alphabet.failure, "failure")
-    head = [(Span(f" {mark} ", ink), Span(piece, "strong")) for piece in wrap(story(shown), max(width - 4, 8))]
+    head = [(Span(f" {mark} ", ink), Span(piece, "strong")) for piece in wrap(story(told), max(width - 4, 8))]
     tail = [
         (Span(f"   {label:<16}", "dim"), Span(piece, ink))
         for label, ink, text in facts(scene, onset)
@@ -62,11 +68,17 @@ def autopsy_lines(scene: Scene, width: int, height: int) -> list[Line]:
     room = height - len(head) - len(tail) - 1
     if room < LEAST:
         # The records are the evidence: on a tiny screen they stay, and the sentence keeps its beginning.
-        head, tail, room = [(head[0][0], Span(clip(story(shown), max(width - 4, 8)), "strong"))], [], height - 2
+        head, tail, room = [(head[0][0], Span(clip(story(told), max(width - 4, 8)), "strong"))], [], height - 2
     if room < len(shown.steps):
         before = max(room * 2 // 3, 2)
         shown = records(scene.columns, around, before - 1, max(room - before, 1), scene.last)
+        if scene.view.cursor is not None and not _holds(shown, scene.cursor):
+            shown = records(scene.columns, scene.cursor, before - 1, max(room - before, 1), scene.last)
     return [*head, *table(shown, scene, alphabet, width), *tail]
+
+
+def _holds(shown: Records, step: int) -> bool:
+    return bool(shown.steps) and shown.steps[0] <= step <= shown.steps[-1]
 
 
 def scene_onset(scene: Scene) -> int | None:
