@@ -176,9 +176,11 @@ def test_without_a_terminal_it_prints_what_diagnose_says(capsys: pytest.CaptureF
     assert "nan-forward since step 612" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("answer", "name"), [("2\n", SHORT_LIST[1]), ("\n", SHORT_LIST[0]), ("healthy\n", "healthy")])
+@pytest.mark.parametrize(
+    ("answer", "name"), [("2\n", SHORT_LIST[1]), ("\n", SHORT_LIST[0]), ("healthy\n", "healthy"), ("q\n", None)]
+)
 def test_the_short_list_takes_a_number_a_name_or_nothing(
-    answer: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    answer: str, name: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "answer").write_text(answer)
     with open(tmp_path / "answer", encoding="utf-8") as typed:

@@ -27,7 +27,7 @@ def test_the_tour_goes_on_with_enter_and_ends_with_q(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = iter(["", "q"])
-    monkeypatch.setattr("builtins.input", lambda _: next(answers))
+    monkeypatch.setattr("tuimon.commands.tour.ask", lambda prompt, at_once: next(answers))
     played: list[str] = []
     tour.take(("nan-forward", "loss-spike", "overfitting"), RUNS, lambda run: played.append(run.name))
     assert played == ["nan-forward", "loss-spike"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import select
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuimon.commands import tour
+from tuimon.commands.asking import ask
 from tuimon.commands.watch import add_screen_arguments
 from tuimon.plain import plain_text
 
@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
             return EXIT_DONE
         terminal = sys.stdin.isatty() and sys.stdout.isatty() and not args.once
         name = args.name or (_choose(RUNS) if terminal and not args.write else SHORT_LIST[0])
+        if name is None:
+            return EXIT_DONE
         if name not in RUNS:
             near = "".join(f"; {match}?" for match in get_close_matches(name, RUNS, 1, 0.4))
             print(
@@ -100,20 +102,16 @@ def listing(runs: dict[str, DemoRun]) -> str:
     return "\n".join(lines)
 
 
-def _choose(runs: dict[str, DemoRun]) -> str:
-    """Asks on the terminal; nothing said within a few seconds means the first of the list."""
+def _choose(runs: dict[str, DemoRun]) -> str | None:
+    """Asks on the terminal: None to leave; nothing said within a few seconds means the first of the list."""
     print("Runs that fail on purpose (tuimon demo --list shows all", len(runs), "of them):\n")
     for number, name in enumerate(SHORT_LIST, 1):
         print(f"  {number}  {name:22}{runs[name].story}")
-    print(
-        f"\nNumber or name, Enter for {SHORT_LIST[0]} (begins by itself in {CHOICE_SECONDS:.0f} s): ",
-        end="",
-        flush=True,
-    )
-    ready, _, _ = select.select([sys.stdin], [], [], CHOICE_SECONDS)
-    answer = sys.stdin.readline().strip() if ready else ""
-    if not ready:
-        print()
+    prompt = f"\nNumber or name, q to leave, Enter for {SHORT_LIST[0]} (begins by itself in {CHOICE_SECONDS:.0f} s): "
+    numbers = "".join(str(number) for number in range(1, len(SHORT_LIST) + 1))
+    answer = (ask(prompt, f"q{numbers}", CHOICE_SECONDS) or "").strip()
+    if answer == "q":
+        return None
     if answer.isdecimal() and 1 <= int(answer) <= len(SHORT_LIST):
         return SHORT_LIST[int(answer) - 1]
     return answer or SHORT_LIST[0]

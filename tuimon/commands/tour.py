@@ -8,6 +8,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from tuimon.commands.asking import ask
+
 if TYPE_CHECKING:
     from tuimon.demo import DemoRun
 
@@ -28,8 +30,8 @@ def take(names: Sequence[str], runs: dict[str, DemoRun], play: Callable[[DemoRun
         if place + 1 == len(names):
             print(f"\nAll {len(runs)} runs: tuimon demo --list. The whole table: tuimon table.")
             return
-        answer = input(f"\nEnter for the next one ({names[place + 1]}: {runs[names[place + 1]].story}), q to end: ")
-        if answer.strip().lower().startswith("q"):
+        following = runs[names[place + 1]]
+        if ask(f"\nEnter for the next one ({following.name}: {following.story}), q to end: ", "q") == "q":
             return
 
 

@@ -84,7 +84,7 @@ def _one_valley(bench: Bench, width: int, height: int, ascii_only: bool) -> list
             f"{value_text(bench.limit, 3)}, lr at {bench.lr / bench.limit:.0%}",
             width,
         ),
-        *_said(f"{formula} = {value}: {WORDS[name]}", width, "failure" if name == "blows up" else "healthy"),
+        *_said(f"{formula} = {value}. It {WORDS[name]}", width, "failure" if name == "blows up" else "healthy"),
         *_ruler(bench, width, ascii_only),
     ]
     rows = height - len(said) - 1
