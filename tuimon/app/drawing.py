@@ -6,17 +6,20 @@ import asyncio
 import time
 
 from rich.text import Text
-from textual.reactive import var
 
 from tuimon.app.following import FollowingApp, Place
 from tuimon.app.terminal import State, cut_off, fault, only_clicks, terminal_state
-from tuimon.panels.scene import Scene
+from tuimon.panels.scene import Scene, Shows
+from tuimon.panels.wire import Wire
 
 EXIT_HUNG_UP = 129
 """What a shell says of a program that ended because its terminal was closed."""
 
 SETTLED = 0.15
 """Seconds after the last change of size until all is drawn once more."""
+
+READING_FPS = 5.0
+"""Frames per second while a history is read: more would make the reading longer, and nobody sees a difference."""
 
 STALLED = 0.1
 """Seconds until a terminal that took no output is asked again."""
@@ -30,8 +33,6 @@ class DrawingApp(FollowingApp):
         fps: frames per second at most.
     """
 
-    scene: var[Scene] = var(Scene)
-
     def __init__(self, place: Place | None, fps: float) -> None:
         super().__init__(place)
         self._fps = fps
@@ -39,16 +40,42 @@ class DrawingApp(FollowingApp):
         self._settling: asyncio.TimerHandle | None = None
         self._sizes = 0
         self._drawn_at = 0.0
+        self.scene = Scene()
+        self.panels: list[Shows] = []
+        self.wire = Wire(self)
 
     def current(self) -> Scene:
         """The scene as it would be drawn now."""
         raise NotImplementedError
 
+    def turn(self, before: Scene, scene: Scene) -> None:
+        """The scene changes: what lies open is shown or hidden."""
+
     def request_frame(self) -> None:
         """A frame soon: at once after a pause, else when the frame rate allows."""
-        if self._frame is None:
-            due = self._drawn_at + 1 / self._fps - time.monotonic()
-            self._frame = asyncio.get_running_loop().call_later(max(due, 0.0), self.call_next, self._draw)
+        self._draw_at(self._drawn_at + 1 / self._fps)
+
+    def frame(self, reading: bool) -> None:
+        """A frame of what arrived, from a handler that does nothing more: now, else when the frame rate allows.
+
+        Args:
+            reading: a history is being read; then few frames are enough, but a key gets its own at once.
+        """
+        due = self._drawn_at + 1 / (min(READING_FPS, self._fps) if reading else self._fps)
+        if self._frame is None and due <= time.monotonic():
+            self._draw()
+        else:
+            self._draw_at(due)
+
+    def _draw_at(self, due: float) -> None:
+        """Has a frame drawn at this time of the loop, unless one comes before."""
+        loop = asyncio.get_running_loop()
+        due = max(due, loop.time())
+        if self._frame is not None:
+            if self._frame.when() <= due:
+                return
+            self._frame.cancel()
+        self._frame = loop.call_at(due, self.call_next, self._draw)
 
     def _draw(self) -> None:
         self._frame = None
@@ -100,5 +127,9 @@ class DrawingApp(FollowingApp):
         if not self.screen_stack:
             return
         self._drawn_at = time.monotonic()
-        with self.batch_update():
-            self.scene = self.current()
+        before, self.scene = self.scene, self.current()
+        with self.wire:
+            self.turn(before, self.scene)
+            # Told one by one: to bind each of them to the scene costs more than all that they draw.
+            for panel in self.panels:
+                panel.tell(self.scene)

@@ -116,14 +116,12 @@ class MonitorApp(ActingApp):
         return variables(DARK)
 
     def compose(self) -> ComposeResult:
-        yield Header().data_bind(MonitorApp.scene)
-        yield PanelGrid().data_bind(MonitorApp.scene)
-        yield LargePanel().data_bind(MonitorApp.scene)
-        yield Timeline().data_bind(MonitorApp.scene)
-        yield SymptomTable().data_bind(MonitorApp.scene)
-        yield RecordsView().data_bind(MonitorApp.scene)
+        above = Header(), PanelGrid(), LargePanel(), Timeline(), SymptomTable(), RecordsView()
+        footer = Footer()
+        self.panels = [*above, footer]
+        yield from above
         yield FilterLine(placeholder="rows and metrics that contain ...", select_on_focus=False)
-        yield Footer().data_bind(MonitorApp.scene)
+        yield footer
 
     def on_mount(self) -> None:
         self.query_one(FilterLine).cursor_blink = False
@@ -152,7 +150,6 @@ class MonitorApp(ActingApp):
             self.desk = Desk(View(log=view.log, smooth=view.smooth, overlay=view.overlay, share=view.share))
         elif self.desk.paused:
             self.desk = replace(self.desk, held=None)
-        # Panels tell one metric from the next by its column: without any in between, an equal one would stay.
         self.show()
 
     def known(self) -> Snapshot:
@@ -181,7 +178,7 @@ class MonitorApp(ActingApp):
         self._age = self._age_at(self._clock())
         if not self._taken_for:
             self._tell_format()
-        self.request_frame()
+        self.frame(message.batch.more)
 
     def _tell_format(self) -> None:
         # Without the count of records, which grows, and the roles, which the panels show.
@@ -243,7 +240,7 @@ class MonitorApp(ActingApp):
             keys=self.keys,
         )
 
-    def watch_scene(self, before: Scene, scene: Scene) -> None:
+    def turn(self, before: Scene, scene: Scene) -> None:
         base, was, mode = self.screen_stack[0], before.desk.mode, scene.desk.mode
         if mode == was:
             return

@@ -43,6 +43,7 @@ class Curve:
         self._form: tuple[Grid, bool, bool] | None = None
         self._drawn: list[Sequence[Bin]] = []
         self._strokes: Strokes | None = None
+        self._asked: tuple[object, ...] = ()
 
     def strokes(
         self, column: Column, view: View, extent: tuple[int, int], dots: int, companion: Column | None = None
@@ -52,6 +53,11 @@ class Curve:
         The same object as before where nothing of it would be drawn differently.
         """
         grid = grid_of(view, extent, dots)
+        # A record of a run seldom has a value of every metric.
+        asked = column, *_state(column), companion, *_state(companion), grid, view
+        if self._strokes is not None and asked == self._asked:
+            return self._strokes
+        self._asked = asked
         self._take(column, grid)
         curve, overtaken = self._merged(column, grid)
         points = companion.bins(grid.low, grid.high, grid.slices) if companion and (view.overlay or view.share) else []
@@ -116,6 +122,11 @@ class Curve:
             overtaken.append([*[_EMPTY] * cut, *bins[cut:]])
             takeover = min(takeover, walk.steps[0]) if len(walk.steps) else takeover
         return curve, overtaken
+
+
+def _state(column: Column | None) -> tuple[int, int, float | None]:
+    """What changes in a column with every value that comes, or that takes the place of another."""
+    return (column.count, column.non_finite, column.last) if column is not None else (0, 0, None)
 
 
 _EMPTY = Bin(None, None, None, 0, 0)

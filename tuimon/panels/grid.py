@@ -8,18 +8,21 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.message import Message
-from textual.reactive import var
 
-from tuimon.panels.metric import MetricPanel
+from tuimon.panels.metric import MetricPanel, Told
 from tuimon.panels.scene import Scene
 
 LABELS = {"loss": "loss", "val_loss": "val loss", "grad_norm": "grad norm", "lr": "lr"}
 
 
+def told_of(scene: Scene, name: str) -> Told:
+    """What the panel of the metric `name` is told."""
+    companion = scene.columns.get("val_loss") if name == "loss" else None
+    return Told(scene.columns.get(name), companion, scene.view, LABELS.get(name, name), scene.ascii)
+
+
 class PanelGrid(Container):
     """Loss, val loss, grad norm and lr in this order; the stylesheet places them by the size of the screen."""
-
-    scene: var[Scene] = var(Scene)
 
     @dataclass
     class Wheeled(Message):
@@ -31,35 +34,24 @@ class PanelGrid(Container):
     def __init__(self) -> None:
         super().__init__()
         self._panels = [MetricPanel(label) for label in LABELS.values()]
-        self._told: list[object] = [None] * len(self._panels)
+        self._shown: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield from self._panels
 
-    def watch_scene(self, scene: Scene) -> None:
+    def tell(self, scene: Scene) -> None:
+        """Shows the metrics of this scene."""
         if scene.desk.mode == "large":
             return
-        shown = scene.shown
-        for place, panel in enumerate(self._panels):
-            name = shown[place] if place < len(shown) else ""
-            column = scene.columns.get(name)
-            companion = scene.columns.get("val_loss") if name == "loss" else None
-            told = name, column, companion, scene.view, scene.ascii
-            # A record changes none of these: setting each of them in every frame costs more than drawing the panel.
-            if told != self._told[place]:
-                self._told[place] = told
-                panel.plain_marks = scene.ascii
-                panel.label = LABELS.get(name, name)
-                panel.column = column
-                panel.companion = companion
-                panel.view = scene.view
-            panel.snapshot = scene.snapshot
+        self._shown = scene.shown
+        for panel in self._panels:
+            name = self.metric_of(panel)
+            panel.tell(told_of(scene, name), scene.snapshot)
 
     def metric_of(self, panel: MetricPanel) -> str:
         """Name of the metric that a panel of this grid shows, empty for a blank one."""
-        shown = self.scene.shown
         place = self._panels.index(panel)
-        return shown[place] if place < len(shown) else ""
+        return self._shown[place] if place < len(self._shown) else ""
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         self._wheel(event, 0.5)

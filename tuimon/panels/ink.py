@@ -109,11 +109,13 @@ def changed(old: Line, new: Line) -> list[tuple[int, int]]:
     """
     if old == new:
         return []
-    before, after = _cells(old), _cells(new)
+    same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    left = width_of(old[:same])
+    before, after = _cells(old[same:]), _cells(new[same:])
     if len(before) != len(after):
-        return [(0, max(len(before), len(after)))]
+        return [(0, left + max(len(before), len(after)))]
     pieces: list[tuple[int, int]] = []
-    for x, (a, b) in enumerate(zip(before, after, strict=True)):
+    for x, (a, b) in enumerate(zip(before, after, strict=True), left):
         if a == b:
             continue
         if pieces and x - sum(pieces[-1]) < 8:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.reactive import var
 
-from tuimon.panels.grid import LABELS
+from tuimon.panels.grid import told_of
 from tuimon.panels.metric import MetricPanel
 from tuimon.panels.moves import MOST_UNDER
 from tuimon.panels.scene import Scene
@@ -19,22 +18,19 @@ class LargePanel(Container):
     in common, while the steps, the cursor and the onsets line up from panel to panel.
     """
 
-    scene: var[Scene] = var(Scene)
+    def __init__(self) -> None:
+        super().__init__()
+        self._panels = [MetricPanel() for _ in range(1 + MOST_UNDER)]
 
     def compose(self) -> ComposeResult:
-        for _ in range(1 + MOST_UNDER):
-            yield MetricPanel()
+        yield from self._panels
 
-    def watch_scene(self, scene: Scene) -> None:
-        names = scene.enlarged if scene.desk.mode == "large" else ()
-        for place, panel in enumerate(self.query(MetricPanel)):
+    def tell(self, scene: Scene) -> None:
+        """Shows the enlarged metrics of this scene; nothing where none is."""
+        if scene.desk.mode != "large":
+            return
+        names = scene.enlarged
+        for place, panel in enumerate(self._panels):
             panel.display = place < len(names)
-            if not panel.display:
-                continue
-            name = names[place]
-            panel.plain_marks = scene.ascii
-            panel.label = LABELS.get(name, name)
-            panel.column = scene.columns.get(name)
-            panel.companion = scene.columns.get("val_loss") if name == "loss" else None
-            panel.view = scene.view
-            panel.snapshot = scene.snapshot
+            if panel.display:
+                panel.tell(told_of(scene, names[place]), scene.snapshot)

@@ -10,7 +10,6 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -33,6 +32,7 @@ from tuimon.panels.frame import (
     titled,
 )
 from tuimon.panels.view import View
+from tuimon.panels.wire import redraw
 from tuimon.plain import plain_text
 from tuimon.store import Column
 
@@ -60,6 +60,24 @@ _SCHEDULES = ("lr",)
 """Metrics that are set and not measured: no best value, and no point of them is an outlier."""
 
 
+class Told(NamedTuple):
+    """What a panel is told to show.
+
+    Attributes:
+        column: the metric drawn; None while the log does not have it (the panel says so, under `label`).
+        companion: the metric that `view.overlay` draws over the curve (val_loss over loss), or None.
+        view: which steps, which scale, where the cursor is.
+        label: name in the title, when it is not the column's own.
+        plain: ASCII only: no braille, no box lines.
+    """
+
+    column: Column | None = None
+    companion: Column | None = None
+    view: View = View()
+    label: str = ""
+    plain: bool = False
+
+
 class Drawing(NamedTuple):
     """What a panel's curve and axes are drawn from besides their strokes; equal ones are equal pictures."""
 
@@ -76,16 +94,10 @@ class MetricPanel(Widget, can_focus=True):
     with its values at the left (all thin curves have the same gutter, so their steps line up), one line high name,
     value and curve.
 
-    All state comes in by these attributes; setting one redraws what it changes, and nothing else does.
+    All state comes in by `tell`; nothing else redraws.
 
-    Attributes:
-        column: the metric drawn; None while the log does not have it (the panel says so, under `label`).
-        companion: the metric that `view.overlay` draws over the curve (val_loss over loss), or None.
-        view: which steps, which scale, where the cursor is.
-        snapshot: records, first and last step of the run, findings and rewinds. A new one says that
-            `column` has grown.
-        label: name in the title, when it is not the column's own.
-        plain_marks: ASCII only: no braille, no box lines.
+    Args:
+        label: name in the title until a metric is told.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"curve--{ink}" for ink in _INKS.values()}
@@ -110,13 +122,6 @@ class MetricPanel(Widget, can_focus=True):
     }
     """
 
-    column: reactive[Column | None] = reactive(None, repaint=False)
-    companion: reactive[Column | None] = reactive(None, repaint=False)
-    view: reactive[View] = reactive(View(), repaint=False)
-    snapshot: reactive[Snapshot] = reactive(Snapshot(), repaint=False)
-    label: reactive[str] = reactive("", repaint=False)
-    plain_marks: reactive[bool] = reactive(False, repaint=False)
-
     @dataclass
     class StepChosen(Message):
         """The user pointed at a step (mouse click in the curve)."""
@@ -128,46 +133,32 @@ class MetricPanel(Widget, can_focus=True):
         def control(self) -> MetricPanel:
             return self.panel
 
-    def __init__(
-        self,
-        label: str = "",
-        *,
-        plain_marks: bool = False,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(id=id, classes=classes)
-        self.set_reactive(MetricPanel.label, label)
-        self.set_reactive(MetricPanel.plain_marks, plain_marks)
+    def __init__(self, label: str = "") -> None:
+        super().__init__()
+        self._told = Told(label=label)
+        self._snapshot = Snapshot()
         self._curve = Curve()
         self._strokes: Strokes | None = None
         self._drawing: Drawing | None = None
+        self._title: Title | None = None
         self._body = Picture((), ())
         self._picture = Picture((), ())
         self._fits: Size | None = None
         self._inks: dict[str, Style] = {}
 
-    def watch_column(self, column: Column | None) -> None:
-        self._curve = Curve(robust=column is None or column.name not in _SCHEDULES)
-        if column is not None:
-            self.set_class(column.name == "val_loss", "-val_loss")
-            self.set_class(column.name == "grad_norm", "-grad_norm")
-            self.set_class(column.name == "lr", "-lr")
-        self._show()
-
-    def watch_companion(self) -> None:
-        self._show()
-
-    def watch_view(self) -> None:
-        self._show()
-
-    def watch_snapshot(self) -> None:
-        self._show()
-
-    def watch_label(self) -> None:
-        self._show()
-
-    def watch_plain_marks(self) -> None:
+    def tell(self, told: Told, snapshot: Snapshot) -> None:
+        """Shows this of a run that has come to `snapshot`; columns grow even while an old snapshot is held."""
+        column = told.column
+        same = column is self._told.column
+        if same and snapshot is self._snapshot and told == self._told:
+            return
+        if not same:
+            self._curve, self._title = Curve(robust=column is None or column.name not in _SCHEDULES), None
+            if column is not None:
+                self.set_class(column.name == "val_loss", "-val_loss")
+                self.set_class(column.name == "grad_norm", "-grad_norm")
+                self.set_class(column.name == "lr", "-lr")
+        self._told, self._snapshot = told, snapshot
         self._show()
 
     def on_resize(self) -> None:
@@ -220,37 +211,42 @@ class MetricPanel(Widget, can_focus=True):
 
     def _show(self) -> None:
         """Makes the picture anew and refreshes the cells in which it differs from the one on the screen."""
-        if not self.is_attached or not self.size:
-            self._fits = None
+        if self._fits is None:
+            # Not painted yet; that takes the picture.
             return
         before, self._picture = self._picture, self._drawn()
+        if self._picture is before:
+            return
         regions = changed_regions(before, self._picture)
         if regions is None:
             self.refresh()
         elif regions:
-            self.refresh(*regions)
+            redraw(self, regions)
 
     def _drawn(self) -> Picture:
         self._fits = self.size
-        layout = layout_of(*self.size)
-        column, snapshot = self.column, self.snapshot
-        name = plain_text(self.label or (column.name if column else ""), 24)
+        layout = layout_of(*self._fits)
+        (column, companion, view, label, plain), snapshot = self._told, self._snapshot
+        name = plain_text(label or (column.name if column else ""), 24)
         if column is None or not column.count or snapshot.first_step is None or snapshot.last_step is None:
-            self._strokes = None
+            self._strokes = self._title = None
             words = f"no {name} in this log yet" if snapshot.records and name else ""
             words = words if snapshot.records else "waiting for the first record"
             return blank_picture(layout, Title(name, ""), words)
         # A rewound or unsorted log has columns that reach past the newest step.
         extent = _extent(column, snapshot)
-        strokes = self._curve.strokes(column, self.view, extent, 2 * layout.columns, self.companion)
+        strokes = self._curve.strokes(column, view, extent, 2 * layout.columns, companion)
         marks = Marks(
             [(found.onset_step, _SEVERITY_INK[found.severity]) for found in snapshot.findings], snapshot.rewinds
         )
-        title = title_of(name, column, self.view)
-        drawing = Drawing(layout, marks, self.view.cursor, self.plain_marks)
+        title = title_of(name, column, view)
+        drawing = Drawing(layout, marks, view.cursor, plain)
         if self._strokes is not strokes or drawing != self._drawing:
             self._strokes, self._drawing = strokes, drawing
-            self._body = body_picture(layout, strokes, marks, self.view.cursor, plain=self.plain_marks)
+            self._body = body_picture(layout, strokes, marks, view.cursor, plain=plain)
+        elif title == self._title:
+            return self._picture
+        self._title = title
         return titled(self._body, layout, title)
 
 

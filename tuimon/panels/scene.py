@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from tuimon.follow import Status
 from tuimon.monitor import Snapshot
@@ -82,6 +83,8 @@ class Scene:
     @property
     def shown(self) -> tuple[str, ...]:
         """The metrics of the four panels, fewer of them on a last page."""
+        if not self.desk.page:
+            return ROLES
         pages = self.pages
         return pages[self.desk.page % len(pages)]
 
@@ -94,3 +97,10 @@ class Scene:
         after = before.index(here) if here in before else 0
         others.sort(key=lambda name: before.index(name) < after)
         return (here, *others[: self.desk.under])
+
+
+class Shows(Protocol):
+    """A panel of the screen."""
+
+    def tell(self, scene: Scene) -> None:
+        """Shows this scene."""

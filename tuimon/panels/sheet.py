@@ -7,12 +7,12 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual import events
 from textual.geometry import Region, Size
-from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tuimon.panels.ink import INKS, Line, changed, fit, shown
 from tuimon.panels.scene import Scene
+from tuimon.panels.wire import redraw
 
 
 class Sheet(Widget):
@@ -24,10 +24,9 @@ class Sheet(Widget):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{ink}" for ink in INKS}
 
-    scene: var[Scene] = var(Scene)
-
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self.scene = Scene()
         self._lines: list[Line] = []
         self._state: object = None
         self._fits: Size | None = None
@@ -40,8 +39,13 @@ class Sheet(Widget):
         """What of the scene the picture depends on: equal states are equal pictures. By default, all of it."""
         return scene
 
-    def watch_scene(self, scene: Scene) -> None:
-        state = self.state(scene, self.size.width)
+    def tell(self, scene: Scene) -> None:
+        """Shows this scene."""
+        self.scene = scene
+        if self._fits is None:
+            # Not painted yet; that takes the picture.
+            return
+        state = self.state(scene, self._fits.width)
         if state != self._state:
             self._state = state
             self.draw()
@@ -72,7 +76,7 @@ class Sheet(Widget):
             for x, width in changed(old, new)
         ]
         if regions:
-            self.refresh(*regions)
+            redraw(self, regions)
 
     def render_line(self, y: int) -> Strip:
         self._fit()
