@@ -193,6 +193,35 @@ def test_keys_come_from_the_terminal_while_the_log_comes_from_a_pipe() -> None:
     os.close(reading)
 
 
+def started(words: str, log: Path) -> Terminal:
+    """Started by a shell, with redirections."""
+    return Terminal(["/bin/sh", "-c", f"exec {sys.executable} -m tuimon.cli watch {words.format(log)}"])
+
+
+@pytest.mark.parametrize("words", ["{} <&-", "{} <&- 2>&-", "{} < /dev/null 2> /dev/null"])
+def test_closed_standard_streams_do_not_matter(log: Path, words: str) -> None:
+    with started(words, log) as terminal:
+        terminal.until(lambda: is_whole(terminal))
+        terminal.press("q")
+        assert terminal.wait() == 0
+        assert terminal.restored
+
+
+@pytest.mark.parametrize("words", ["/dev/stdin < {}", "- < {}"])
+def test_standard_input_may_be_a_file_under_any_of_its_names(log: Path, words: str) -> None:
+    with started(words, log) as terminal:
+        terminal.until("stopped: end of input")
+        assert "standard input  step 300" in terminal.lines[0]
+        terminal.press("q")
+        assert terminal.wait() == 0
+
+
+def test_a_standard_input_that_is_closed_is_told(log: Path) -> None:
+    with started("- <&-", log) as terminal:
+        assert terminal.wait() == 2
+        assert terminal.seen == b"tuimon: standard input is closed\r\n"
+
+
 @pytest.mark.parametrize("kind", ["dumb", "unknown", ""])
 def test_a_terminal_without_a_screen_gets_the_report_as_text(log: Path, kind: str) -> None:
     with Terminal([*WATCH, str(log)], environment={"TERM": kind}) as terminal:

@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 done or healthy, 1 a failure was found in a run, 2 usage or unreadable input.
     """
+    _fill_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if word in COMMANDS), None)
     parser = build_parser(chosen)
@@ -52,11 +53,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         with orderly():
-            return int(importlib.import_module(f"tuimon.commands.{args.command}").run(args))
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`): not an error of ours. Leave nothing for the exit flush to hit.
+            code = int(importlib.import_module(f"tuimon.commands.{args.command}").run(args))
+            sys.stdout.flush()
+            return code
+    except OSError as error:
+        # Leave nothing for the exit flush to hit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):
+            # The reader of our output went away (`| head`): not an error of ours.
+            return 0
+        print(f"tuimon: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 2
+
+
+def _fill_streams() -> None:
+    """Output that was closed goes nowhere: Python has no stream for it, and the next file would take its descriptor."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ EXIT_HEALTHY, EXIT_FAILURE, EXIT_UNREADABLE = 0, 1, 2
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    parser.add_argument("file", metavar="FILE", help="a log, a run's folder, or - for standard input")
+    parser.add_argument("file", metavar="FILE", type=input_name, help="a log, a run's folder, or - for standard input")
     parser.add_argument("--json", action="store_true", help="print strict JSON")
     parser.add_argument(
         "--fail-on",
@@ -55,6 +55,11 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
 def source_arguments(args: argparse.Namespace) -> dict[str, Any]:
     """The keyword arguments of `open_source` that `add_source_arguments` asked for."""
     return {"format": args.format, "roles": dict(args.roles), "step": args.step}
+
+
+def input_name(text: str) -> str:
+    """The name of an input, as given; "-" for every name of standard input, which may be read only once."""
+    return "-" if text in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") else text
 
 
 def _role(text: str) -> tuple[str, str]:

@@ -1,9 +1,10 @@
-"""What stands on the terminal while the toolkit loads: a first picture, and no echo of keys that are typed early."""
+"""Before the toolkit: a keyboard and a screen, a first picture on it, and no echo of keys that are typed early."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import termios
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -90,3 +91,37 @@ def _write(sequences: str) -> None:
     with contextlib.suppress(OSError):
         while rest:
             rest = rest[os.write(SCREEN, rest) :]
+
+
+def keyboard_and_screen() -> int | None:
+    """Makes file descriptor 0 the keyboard and 2 the screen, whatever the shell connected them to, or closed.
+
+    Returns:
+        The descriptor that standard input can be read from now, None where it was closed.
+
+    Raises:
+        OSError: no controlling terminal.
+    """
+    stdin: int | None = 0
+    if not os.isatty(0):
+        try:
+            keyboard = os.open("/dev/tty", os.O_RDWR)
+        except OSError:
+            raise OSError(6, "no terminal to read keys from (over ssh: ssh -t)") from None
+        if keyboard:
+            stdin = os.dup(0)
+            os.dup2(keyboard, 0)
+            os.close(keyboard)
+        else:
+            # The lowest free descriptor was 0 itself.
+            stdin = None
+            os.set_inheritable(0, True)
+    if not os.isatty(SCREEN):
+        # The toolkit draws on standard error, which may go into a file.
+        os.dup2(1, SCREEN)
+    # Python makes no stream for a descriptor that was closed when it started, and the toolkit wants one.
+    if sys.__stdin__ is None:
+        sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    if sys.__stderr__ is None:
+        sys.stderr = sys.__stderr__ = open(SCREEN, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    return stdin

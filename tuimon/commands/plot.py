@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tuimon.commands.diagnose import add_source_arguments, complaint, read_whole, source_arguments
+from tuimon.commands.diagnose import add_source_arguments, complaint, input_name, read_whole, source_arguments
 from tuimon.plain import plain_text
 from tuimon.record import ROLES
 
@@ -27,7 +27,7 @@ MOST = 12
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    parser.add_argument("file", metavar="FILE", help="a log, a run's folder, or - for standard input")
+    parser.add_argument("file", metavar="FILE", type=input_name, help="a log, a run's folder, or - for standard input")
     parser.add_argument(
         "--metric",
         metavar="NAME",

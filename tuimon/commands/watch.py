@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import os
 import sys
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tuimon.app import views
 from tuimon.app.config import config, config_path
-from tuimon.commands.diagnose import add_source_arguments, complaint, source_arguments
-from tuimon.commands.early import early
+from tuimon.commands.diagnose import add_source_arguments, complaint, input_name, source_arguments
+from tuimon.commands.early import early, keyboard_and_screen
 from tuimon.plain import plain_text
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ EXIT_DONE, EXIT_UNREADABLE = 0, 2
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    parser.add_argument("file", metavar="PATH", help="a log, a run's folder, or - for standard input")
+    parser.add_argument("file", metavar="PATH", type=input_name, help="a log, a run's folder, or - for standard input")
     add_source_arguments(parser)
     add_screen_arguments(parser)
 
@@ -76,7 +77,9 @@ def _has_screen() -> bool:
 
 
 def _follow(args: argparse.Namespace) -> int:
-    stdin = _keyboard_from_the_terminal()
+    stdin = keyboard_and_screen()
+    if stdin is None and args.file == "-":
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     # Nothing is let go while the program loads: looking for garbage costs a tenth of the time to the first picture.
     gc.disable()
     with early(args.file, _name(args), plain=args.ascii, **source_arguments(args)) as first:
@@ -95,7 +98,7 @@ def _follow(args: argparse.Namespace) -> int:
     return app.return_code or EXIT_DONE
 
 
-def _open(args: argparse.Namespace, stdin: int) -> dict[str, Any]:
+def _open(args: argparse.Namespace, stdin: int | None) -> dict[str, Any]:
     """What is watched first, and how to open another run of the same folder, as fields of the app's Place.
 
     Raises:
@@ -108,7 +111,7 @@ def _open(args: argparse.Namespace, stdin: int) -> dict[str, Any]:
     def open_any(run: Run | None, roles: Mapping[str, str]) -> Source:
         if run is not None:
             return open_run(run, roles=roles, step=args.step)
-        return open_source(args.file, stdin=stdin, **{**chosen, "roles": roles})
+        return open_source(args.file, stdin=stdin or 0, **{**chosen, "roles": roles})
 
     run = None
     if os.path.isdir(args.file):
@@ -147,27 +150,3 @@ def _options(args: argparse.Namespace) -> Options:
 
 def _name(args: argparse.Namespace) -> str:
     return "standard input" if args.file == "-" else plain_text(os.path.basename(os.path.abspath(args.file)), 60)
-
-
-def _keyboard_from_the_terminal() -> int:
-    """Makes file descriptor 0 the keyboard and 2 the screen, whatever the shell connected them to.
-
-    Returns:
-        The descriptor that standard input can be read from now.
-
-    Raises:
-        OSError: no controlling terminal.
-    """
-    stdin = 0
-    if not os.isatty(0):
-        try:
-            keyboard = os.open("/dev/tty", os.O_RDWR)
-        except OSError:
-            raise OSError(6, "no terminal to read keys from (over ssh: ssh -t)") from None
-        stdin = os.dup(0)
-        os.dup2(keyboard, 0)
-        os.close(keyboard)
-    if not os.isatty(2):
-        # The toolkit draws on standard error, which may go into a file.
-        os.dup2(1, 2)
-    return stdin
