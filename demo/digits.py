@@ -31,12 +31,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import torch
-from sklearn.datasets import load_digits
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, one_hot
+try:
+    import torch
+    from sklearn.datasets import load_digits
+    from torch import Tensor, nn
+    from torch.nn.functional import cross_entropy, one_hot
 
-import tuimon
+    import tuimon
+except ModuleNotFoundError as missing:
+    raise SystemExit(
+        f"This trains a real network and needs {missing.name}, which is not installed. In the repository:\n"
+        "    pip install '.[torch]' scikit-learn"
+    ) from None
 
 FAULT_STEP = 300
 EVERY = 25

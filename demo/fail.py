@@ -6,9 +6,17 @@ import argparse
 import sys
 from pathlib import Path
 
-import torch
+try:
+    import torch
 
-from demo.causes import CAUSES, Run
+    from demo.causes import CAUSES, Run
+except ModuleNotFoundError as missing:
+    if missing.name == "demo":
+        raise SystemExit("Run it in the repository as: python -m demo.fail") from None
+    raise SystemExit(
+        f"This trains a real network and needs {missing.name}, which is not installed. In the repository:\n"
+        "    pip install '.[torch]'"
+    ) from None
 
 
 def main(argv: list[str] | None = None) -> int:

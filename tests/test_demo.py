@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import threading
 from functools import cache
 from itertools import pairwise
@@ -225,6 +227,20 @@ def test_twenty_other_seeds_say_the_same(name: str, tmp_path: Path) -> None:
         if (run.signature and not (onsets and near)) or (not run.signature and loud):
             astray.append((seed, loud, onsets))
     assert astray == []
+
+
+@pytest.mark.parametrize("script", ["demo/digits.py", "demo/fail.py"])
+def test_a_real_training_without_torch_says_how_to_install_it(script: str) -> None:
+    root = Path(__file__).parents[1]
+    without = (
+        "import runpy, sys; sys.modules['torch'] = None; sys.path.insert(0, '.'); "
+        f"sys.argv = [{script!r}, '--help']; runpy.run_path({script!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", without], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "needs torch" in done.stderr
+    assert "pip install" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_real_training_is_diagnosed_and_what_is_missing_is_said(

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import argparse
+import time
 from pathlib import Path
 
+import pytest
 from textual.app import App
 
 import tuimon.app
+from tuimon import demo
 from tuimon.app.explain import ExplainScreen, ExplainSheet
+from tuimon.app.following import Place
 from tuimon.app.lab import LabSheet
+from tuimon.app.monitor_app import MonitorApp, Options
 from tuimon.app.themes import DARK, THEMES, variables
 from tuimon.app.triage import TriageSheet
 from tuimon.catalogue import BY_SIGNATURE
+from tuimon.cli import main
+from tuimon.commands import watch
 from tuimon.estimate import Estimate
 from tuimon.monitor import Snapshot
 from tuimon.panels.lab.bench import bench_of
 from tuimon.signatures.finding import Finding
 from tuimon.store import Store
+from tuimon.triage import Triage, load, state_path
+
+# A thread reads the run of one of these: a second look before it counts.
+pytestmark = pytest.mark.flaky(reruns=2)
 
 FOUND = Finding("lr-too-high", "divergence", "failure", 700, 705, True, "loss 2.1 -> 9.4")
 RUN = Snapshot(records=800, findings=(FOUND,))
@@ -74,3 +86,26 @@ def test_an_estimate_sets_the_bench_and_its_words_stay_on_it() -> None:
     bench = bench_of(Estimate(0.1, "about 0.1", lr=0.13, momentum=0.0))
     assert (bench.lr, bench.curvature, bench.origin) == (0.13, 20.0, "about 0.1")
     assert bench.limit == 0.1
+
+
+async def test_answers_given_over_the_monitor_are_those_that_the_command_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.jsonl"
+    demo.write(demo.RUNS["nan-forward"], path)
+    parser = argparse.ArgumentParser()
+    watch.configure(parser)
+    args = parser.parse_args([str(path)])
+    app = MonitorApp(Options(), Place(args.file, **watch._open(args, 0)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        patience = time.monotonic() + 20.0
+        while "nan-forward" not in app.known().lit:
+            assert time.monotonic() < patience
+            await pilot.pause(0.01)
+        app.show()
+        await pilot.press("x", "t", "n", "y")
+        await pilot.pause()
+        assert app.screen.query_one(TriageSheet).triage.procedure == "nan"
+    assert load(state_path(str(path)), Triage("nan")).answers == {"reproduce": "no", "order": "yes"}
+    assert main(["triage", str(path)]) == 0
+    assert "2 of 7 answered" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from tuimon.braille import FAILURE
@@ -31,8 +32,8 @@ def specimen(row: Row, width: int, *, ascii_only: bool = False) -> list[str]:
     cells = width // len(names)
     pictures = [_picture(run, rows, name, cells - 1, ascii_only) for name in names]
     lines = ["".join(part.ljust(cells) for part in parts).rstrip() for parts in zip(*pictures, strict=True)]
-    onset = "" if run.onset is None else f" The dotted line is step {run.onset}, where it begins."
-    return [*lines, *_captions(f"From tuimon demo {run.name}.{onset}", width)]
+    onset = "" if run.onset is None else f"; it begins at the dotted line, step {run.onset}"
+    return [*lines, *textwrap.wrap(f"From tuimon demo {run.name}{onset}.", width, break_on_hyphens=False)]
 
 
 def shown_metrics(row: Row, rows: Sequence[Fields]) -> list[str]:
@@ -64,7 +65,3 @@ def _picture(run: DemoRun, rows: Sequence[Fields], name: str, width: int, ascii_
     lines = {} if begun is None else {begun: FAILURE}
     picture = plotted(curve, limits([curve]), width, ROWS, ascii_only, lines=lines)
     return [f"{'':{GUTTER}}{name}"[:width], *picture]
-
-
-def _captions(text: str, width: int) -> list[str]:
-    return [text] if len(text) <= width else []
