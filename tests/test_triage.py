@@ -166,6 +166,8 @@ def test_the_command_line_answers_prints_and_keeps(tmp_path: Path, capsys: pytes
     said = capsys.readouterr().out
     assert "triage nan for nan-forward  2 of 7 answered" in said
     assert "named: data and labels" in said
+    assert "It is the data: clean or skip that batch." in said
+    assert "since step 50: loss NaN and grad_norm non-finite together" in said
     assert main(["triage", file]) == 0
     assert "2 of 7 answered" in capsys.readouterr().out
 

@@ -28,12 +28,14 @@ class Triage:
         lit: the signature it was chosen for, empty without.
         answers: question key -> answer by hand.
         noted: question key -> answer by a preflight check in the log; an answer by hand goes first.
+        seen: the numbers of the finding it was chosen for; not yet fit for a terminal.
     """
 
     procedure: str
     lit: str = ""
     answers: Mapping[str, Answer] = field(default_factory=dict)
     noted: Mapping[str, Answer] = field(default_factory=dict)
+    seen: str = ""
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -92,7 +94,9 @@ def triage_of(snapshot: Snapshot | None, procedure: str | None = None) -> Triage
     }
     words: dict[str, Answer] = {"pass": "yes", "fail": "no"}
     noted = {q.key: words[outcomes[q.preflight]] for q in PROCEDURES[chosen] if outcomes.get(q.preflight, "") in words}
-    return Triage(chosen, leading.signature if leading else "", noted=noted)
+    if leading is None:
+        return Triage(chosen, noted=noted)
+    return Triage(chosen, leading.signature, noted=noted, seen=f"since step {leading.onset_step}: {leading.evidence}")
 
 
 def state_path(file: str) -> Path:

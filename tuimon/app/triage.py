@@ -54,7 +54,7 @@ class TriageSheet(Sheet, can_focus=True):
         elif event.key == "tab":
             names = list(PROCEDURES)
             following = names[(names.index(self.triage.procedure) + 1) % len(names)]
-            fresh = replace(self.triage, procedure=following, lit="", answers={}, noted={})
+            fresh = replace(self.triage, procedure=following, lit="", answers={}, noted={}, seen="")
             self.triage = load(self._path, fresh) if self._path else fresh
             self._choose_next_open()
         else:

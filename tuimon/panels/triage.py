@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tuimon.catalogue.procedure import Question
 from tuimon.panels.ink import Line, Span, wrap
+from tuimon.plain import plain_text
 from tuimon.triage import Triage
+
+PREFLIGHT = "tuimon.torch.preflight(..., writer=run) in the training answers some of these by itself."
 
 KEYS = "j k move  y yes  n no  u take back  Tab other procedure  q back"
 
@@ -40,17 +43,21 @@ def heading(triage: Triage, width: int) -> list[Line]:
             Span(f"{what}  {done} of {len(triage.questions)} answered", "dim"),
         )
     ]
+    if triage.seen:
+        lines += [(Span(f" {line}", "plain"),) for line in wrap(plain_text(triage.seen, 300), width - 2)[:2]]
     if triage.named:
         lines += [(Span(f" {line}", "failure"),) for line in wrap(f"named: {', '.join(triage.named)}", width - 2)]
     left = ", ".join(triage.suspects) or "nothing that these questions can name"
     lines += [(Span(f" {line}"),) for line in wrap(f"left to suspect: {left}", width - 2)]
+    if not triage.noted and any(question.preflight for question in triage.questions):
+        lines += [(Span(f" {line}", "dim"),) for line in wrap(PREFLIGHT, width - 2)]
     return [*lines, ()]
 
 
 def question_lines(
     triage: Triage, index: int, question: Question, width: int, ascii_only: bool, *, opened: bool
 ) -> list[Line]:
-    """One question; opened with its code and what the answers mean, else with what its answer meant."""
+    """One question; opened with its code and what the answers mean, else with what a "no" meant."""
     answer = triage.answer(question.key)
     mark, ink = (ASCII_MARKS if ascii_only else MARKS)[answer]
     by = " (preflight)" if question.key in triage.noted and question.key not in triage.answers else ""
@@ -61,7 +68,9 @@ def question_lines(
         *((Span(f"      {line}", text),) for line in rest),
     ]
     if not opened:
-        return lines
+        # What a "no" has found is what there is to do.
+        told = wrap(question.no, width - 8) if answer == "no" else []
+        return [*lines, *((Span(f"      {line}", "plain"),) for line in told)]
     lines += [(Span(f"    {line}", "code"),) for line in question.code.splitlines()]
     for word, meaning in (("yes", question.yes), ("no", question.no)):
         ink = "plain" if answer in (None, word) else "faint"
