@@ -48,7 +48,8 @@ def test_the_limit_of_an_exact_descent_is_found(lr: float, momentum: float) -> N
     [
         ({"findings": ()}, "does not grow"),
         ({"meta": {}}, "plain SGD"),
-        ({"meta": {"optimizer": "adamw"}}, "plain SGD"),
+        ({"meta": {"optimizer": "adamw"}}, "known for adamw"),
+        ({"meta": {"optimizer": 7}}, "plain SGD"),
         ({"meta": {"optimizer": "sgd", "momentum": "much"}}, "plain SGD"),
         ({"meta": {"optimizer": "sgd", "clip_norm": 1.0}}, "clipped"),
         ({"findings": (replace(DIVERGED, onset_step=59),)}, "three steps"),

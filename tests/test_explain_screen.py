@@ -63,6 +63,8 @@ async def test_the_numbers_of_the_run_come_first_and_scrolling_stops_at_the_ends
         assert sheet.top == 0
         await pilot.press("end")
         assert sheet.top == len(text) - 23
+        await pilot.press("c")
+        assert text[sheet.top].startswith("CHECK, IN THIS ORDER")
         await pilot.press("home", "space")
         assert sheet.top == 22
 

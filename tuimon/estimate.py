@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tuimon.formulas import largest_stable_lr
 from tuimon.monitor import Snapshot
 from tuimon.numerals import value_text
+from tuimon.plain import plain_text
 from tuimon.store import Store
 
 FASTEST = 4.0
@@ -50,7 +51,10 @@ def estimate(snapshot: Snapshot, store: Store) -> Estimate:
     if not onsets:
         return Estimate(None, "No estimate from this run: its gradient does not grow.")
     momentum = snapshot.meta.get("momentum", 0.0)
-    if str(snapshot.meta.get("optimizer", "")).lower() != "sgd" or not _is_momentum(momentum):
+    optimizer = snapshot.meta.get("optimizer")
+    if isinstance(optimizer, str) and optimizer.lower() != "sgd":
+        return Estimate(None, f"No estimate from this run: no such limit is known for {plain_text(optimizer, 30)}.")
+    if not isinstance(optimizer, str) or not _is_momentum(momentum):
         return Estimate(None, 'No estimate from this run: it needs plain SGD, declared as meta={"optimizer": "sgd"}.')
     tried = [_at(onset, snapshot, store, float(momentum)) for onset in onsets]  # type: ignore[arg-type]
     return next((found for found in tried if found.limit is not None), tried[0])

@@ -31,7 +31,7 @@ from tuimon.triage import load, state_path, triage_of
 WIDEST = 100
 """Columns of text: longer lines are hard to read."""
 
-KEYS = "j k scroll  b lab  t triage  q back"
+KEYS = "j k scroll  c checks  b lab  t triage  q back"
 
 LEARNING_RATE_ROWS = frozenset(("divergence", "spike", "oscillation", "gradient"))
 """Families for which the run's own numbers go into the lab."""
@@ -78,6 +78,9 @@ class ExplainSheet(Sheet, can_focus=True):
         by = {"j": 1, "down": 1, "k": -1, "up": -1, "pagedown": page, "space": page, "pageup": -page}
         ends = {"home": -(10**6), "end": 10**6}
         amount = by.get(event.key, ends.get(event.key))
+        if event.key == "c":
+            checks = (place for place, line in enumerate(self.text(self.size.width)) if line.startswith("CHECK"))
+            amount = next(checks, self.top) - self.top
         if amount is not None:
             self.top += amount
             event.stop()

@@ -49,7 +49,7 @@ def heading(triage: Triage, width: int) -> list[Line]:
         lines += [(Span(f" {line}", "failure"),) for line in wrap(f"named: {', '.join(triage.named)}", width - 2)]
     left = ", ".join(triage.suspects) or "nothing that these questions can name"
     lines += [(Span(f" {line}"),) for line in wrap(f"left to suspect: {left}", width - 2)]
-    if not triage.noted and any(question.preflight for question in triage.questions):
+    if not done and not triage.noted and any(question.preflight for question in triage.questions):
         lines += [(Span(f" {line}", "dim"),) for line in wrap(PREFLIGHT, width - 2)]
     return [*lines, ()]
 
