@@ -8,7 +8,7 @@ import pytest
 
 from tuimon.catalogue import ROWS
 from tuimon.cli import main
-from tuimon.commands.table import FAMILIES, markdown
+from tuimon.commands.table import FAMILIES, markdown, text
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -51,3 +51,12 @@ def test_an_unknown_family_is_a_usage_error() -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["table", "--family", "nun"])
     assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize("width", [20, 40, 59, 60, 80, 200])
+def test_no_word_of_the_table_is_cut_and_no_line_too_long(width: int) -> None:
+    told = text(ROWS, width)
+    assert max(map(len, told.splitlines())) <= max(width, 30)
+    words = " ".join(told.split())
+    for row in ROWS:
+        assert " ".join(row.symptom.split()) in words

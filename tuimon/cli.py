@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tuimon.commands.characters import spell_what_is_lacking
 from tuimon.commands.orderly import orderly
 
 COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.commands.<name> does it
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0 done or healthy, 1 a failure was found in a run, 2 usage or unreadable input.
     """
     _fill_streams()
+    spell_what_is_lacking()
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if word in COMMANDS), None)
     parser = build_parser(chosen)

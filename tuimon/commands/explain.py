@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.catalogue.lessons import LESSONS
+from tuimon.commands.characters import writes_pictures
 from tuimon.plain import plain_text
 
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from tuimon.panels.specimen import specimen
 
     width = min(max(shutil.get_terminal_size((80, 24)).columns, 40), 100)
-    picture = specimen(row, width, ascii_only=args.ascii)
+    picture = specimen(row, width, ascii_only=args.ascii or not writes_pictures())
     print("\n".join(explanation(row, LESSONS[row.signature], width, picture=picture)))
     return 0
 

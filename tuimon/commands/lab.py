@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import EXIT_UNREADABLE, add_source_arguments, complaint
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         from tuimon.panels.lab.figure import figure
 
         width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 120)
-        for line in figure(bench, width, 24, args.ascii):
+        for line in figure(bench, width, 24, args.ascii or not writes_pictures()):
             print("".join(span.text for span in line).rstrip())
         return 0
     from tuimon.app.lab import LabApp

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import add_source_arguments, complaint, input_name, read_whole, source_arguments
 from tuimon.plain import plain_text
 from tuimon.record import ROLES
@@ -39,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--height", type=_size, default=None, metavar="N", help="lines or pixels of the whole picture")
     parser.add_argument("--log", action="store_true", help="logarithmic values")
     parser.add_argument("--smooth", type=_size, default=0, metavar="N", help="running mean over about N points")
+    parser.add_argument("--ascii", action="store_true", help="draw with plain characters")
     parser.add_argument("--svg", metavar="OUT", default=None, help="write an SVG file instead")
     add_source_arguments(parser)
 
@@ -106,7 +108,8 @@ def _print(args: argparse.Namespace, monitor: Monitor, names: Sequence[str]) -> 
     height = (args.height // len(names)) if args.height else max((size.lines - 3) // len(names), 12)
     drawn = subjects(monitor, names, 2 * width, log=args.log, smooth=args.smooth)
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print(terminal(drawn, width, height, color=color), end="")
+    plain = args.ascii or not writes_pictures()
+    print(terminal(drawn, width, height, color=color, plain=plain), end="")
     return EXIT_DONE
 
 

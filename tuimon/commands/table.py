@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import textwrap
 from collections.abc import Sequence
 
 from tuimon.catalogue import ROWS, Row
+
+LEAST = 24
+"""Cells for what is seen beside the name of a row; with fewer it goes on under the name."""
 
 FAMILIES = tuple(dict.fromkeys(row.family for row in ROWS))
 
@@ -28,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.markdown:
         print(markdown(rows))
     else:
-        print(text(rows, max(shutil.get_terminal_size((80, 24)).columns, 60)))
+        print(text(rows, shutil.get_terminal_size((80, 24)).columns))
     return 0
 
 
@@ -61,11 +65,21 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def text(rows: Sequence[Row], width: int) -> str:
-    """The table for a terminal: one line a row under the name of its family, cut at `width`."""
+    """The table for a terminal: one line a row under the name of its family, more where `width` is short."""
+    name = max(len(row.signature) for row in ROWS)
+    hang = " " * (name + 3) if width >= name + 3 + LEAST else "    "
     lines: list[str] = []
     for family in FAMILIES:
         members = [row for row in rows if row.family == family]
         if members:
             lines.append(family)
-            lines += [f"  {row.signature:<21} {row.symptom}"[:width] for row in members]
-    return "\n".join([*lines, "", "tuimon explain ROW shows one of them in full."])
+            for row in members:
+                head = f"  {row.signature:<{name}} " if len(hang) > name else f"  {row.signature}: "
+                lines += textwrap.wrap(
+                    head + row.symptom,
+                    max(width, 16),
+                    subsequent_indent=hang,
+                    break_on_hyphens=False,
+                    drop_whitespace=True,
+                )
+    return "\n".join([*lines, "", *textwrap.wrap("tuimon explain ROW shows one of them in full.", max(width, 16))])

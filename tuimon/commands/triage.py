@@ -8,6 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import EXIT_UNREADABLE, add_source_arguments, complaint, read_whole
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"tuimon: {complaint(args.file or 'triage', error)}", file=sys.stderr)
         return EXIT_UNREADABLE
     if args.yes or args.no or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        _print(triage, args.ascii)
+        _print(triage, args.ascii or not writes_pictures())
         return 0
     from tuimon.app.triage import TriageApp
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tuimon.app import views
 from tuimon.app.config import config, config_path
+from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import add_source_arguments, complaint, input_name, source_arguments
 from tuimon.commands.early import early, keyboard_and_screen
 from tuimon.plain import plain_text
@@ -141,7 +142,7 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(
         name=_name(args),
         theme="sixteen" if args.low_color else "light" if args.light else "dark",
-        ascii=args.ascii,
+        ascii=args.ascii or (args.once and not writes_pictures()),
         fps=args.fps,
         keys=wanted.keys,
         notice=wanted.wrong[0] if wanted.wrong else "",

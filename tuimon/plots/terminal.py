@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tuimon.numerals import log_ticks, step_text, step_ticks, ticks
 from tuimon.plots.subject import Point, Subject
@@ -20,7 +21,23 @@ LEAST = (24, 6)
 COLORS = {"failure": "red", "warning": "orange"}
 
 
-def terminal(subjects: Sequence[Subject], width: int, height: int, *, color: bool = False) -> str:
+class Alphabet(NamedTuple):
+    """What a picture is drawn with."""
+
+    curve: str
+    behind: str
+    nan: str
+    inf: str
+    above: str
+    below: str
+
+
+UNICODE = Alphabet("braille", "dot", "×", "∞", "▲", "▼")
+ASCII = Alphabet("*", ".", "x", "i", "^", "v")
+_FRAME = str.maketrans("─│┌┐└┘├┤┬┴┼", "-|+++++++++")
+
+
+def terminal(subjects: Sequence[Subject], width: int, height: int, *, color: bool = False, plain: bool = False) -> str:
     """All subjects under each other.
 
     Args:
@@ -28,15 +45,17 @@ def terminal(subjects: Sequence[Subject], width: int, height: int, *, color: boo
         width: cells of the whole picture, at least 24.
         height: lines per subject, at least 6; a line per onset comes on top.
         color: with escape sequences for colours.
+        plain: no character beyond ASCII.
     """
     width, height = max(width, LEAST[0]), max(height, LEAST[1])
-    return "\n".join(_one(each, width, height, color) for each in subjects)
+    return "\n".join(_one(each, width, height, color, plain) for each in subjects)
 
 
-def _one(each: Subject, width: int, height: int, color: bool) -> str:
+def _one(each: Subject, width: int, height: int, color: bool, plain: bool) -> str:
+    alphabet = ASCII if plain else UNICODE
     lines = [_title(each, width)]
-    lines.extend(_figure(each, width, height - 1, color).rstrip("\n").split("\n"))
-    lines.extend(f"  ▲ {onset.label} began at step {onset.step:,}" for onset in each.onsets)
+    lines.extend(_figure(each, width, height - 1, color, alphabet).split("\n"))
+    lines.extend(f"  {alphabet.above} {onset.label} began at step {onset.step:,}" for onset in each.onsets)
     beyond = each.outliers()
     if beyond:
         shown = ", ".join(dict.fromkeys(value for _, _, value in beyond[:5]))
@@ -49,7 +68,7 @@ def _title(each: Subject, width: int) -> str:
     return title if len(title) <= width else f"{each.name[: width - 1]}"
 
 
-def _figure(each: Subject, width: int, height: int, color: bool) -> str:
+def _figure(each: Subject, width: int, height: int, color: bool, alphabet: Alphabet) -> str:
     """The one place where plotext is called."""
     import plotext
 
@@ -66,18 +85,18 @@ def _figure(each: Subject, width: int, height: int, color: bool) -> str:
                 plotext.vline(each.across(onset.step), COLORS.get(onset.severity, "gray"))
             means = each.mean_strokes()
             for stroke in each.strokes():
-                _stroke(plotext, stroke, "gray" if means else "cyan", "dot" if means else "braille")
+                _stroke(plotext, stroke, "gray" if means else "cyan", alphabet.behind if means else alphabet.curve)
             for stroke in means:
-                _stroke(plotext, stroke, "cyan", "braille")
-            for places, level, mark in ((each.nan_places(), 0.0, "×"), (each.inf_places(), 1.0, "∞")):
+                _stroke(plotext, stroke, "cyan", alphabet.curve)
+            for places, level, mark in ((each.nan_places(), 0.0, alphabet.nan), (each.inf_places(), 1.0, alphabet.inf)):
                 if places:
                     plotext.scatter(places, [level] * len(places), marker=mark, color="red")
-            for above, mark in ((True, "▲"), (False, "▼")):
+            for above, mark in ((True, alphabet.above), (False, alphabet.below)):
                 places = [place for place, is_above, _ in each.outliers() if is_above == above]
                 if places:
                     plotext.scatter(places, [float(above)] * len(places), marker=mark, color="orange")
-            drawn = str(plotext.build())
-            return drawn if color else str(plotext.uncolorize(drawn))
+            drawn = str(plotext.build() if color else plotext.uncolorize(plotext.build())).rstrip("\n")
+            return drawn.translate(_FRAME) if alphabet is ASCII else drawn
         finally:
             plotext.clear_figure()
 
