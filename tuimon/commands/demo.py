@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 from difflib import get_close_matches
@@ -104,10 +106,13 @@ def listing(runs: dict[str, DemoRun]) -> str:
 
 def _choose(runs: dict[str, DemoRun]) -> str | None:
     """Asks on the terminal: None to leave; nothing said within a few seconds means the first of the list."""
-    print("Runs that fail on purpose (tuimon demo --list shows all", len(runs), "of them):\n")
+    width = max(shutil.get_terminal_size((80, 24)).columns - 1, 40)
+    print("Runs that fail on purpose (tuimon demo --list shows all", len(runs), "of them).")
+    print("On the screen: n jumps to a NaN, x explains the row that lights, q goes on.\n")
     for number, name in enumerate(SHORT_LIST, 1):
-        print(f"  {number}  {name:22}{runs[name].story}")
-    prompt = f"\nNumber or name, q to leave, Enter for {SHORT_LIST[0]} (begins by itself in {CHOICE_SECONDS:.0f} s): "
+        line = f"  {number}  {name:22}{runs[name].story}"
+        print(textwrap.fill(line, width, subsequent_indent=" " * 27, break_on_hyphens=False))
+    prompt = f"\nNumber or name, q to leave, Enter for {SHORT_LIST[0]} (by itself in {CHOICE_SECONDS:.0f} s): "
     numbers = "".join(str(number) for number in range(1, len(SHORT_LIST) + 1))
     answer = (ask(prompt, f"q{numbers}", CHOICE_SECONDS) or "").strip()
     if answer == "q":

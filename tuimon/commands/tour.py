@@ -30,8 +30,7 @@ def take(names: Sequence[str], runs: dict[str, DemoRun], play: Callable[[DemoRun
         if place + 1 == len(names):
             print(f"\nAll {len(runs)} runs: tuimon demo --list. The whole table: tuimon table.")
             return
-        following = runs[names[place + 1]]
-        if ask(f"\nEnter for the next one ({following.name}: {following.story}), q to end: ", "q") == "q":
+        if ask(f"\nEnter for the next one, {names[place + 1]}; q to end: ", "q") == "q":
             return
 
 
