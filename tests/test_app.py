@@ -330,3 +330,15 @@ async def test_without_times_in_the_log_silence_counts_from_the_last_record_that
         shown.app.glance()
         await shown.settle()
         assert "idle 3 min" in shown.header
+
+
+async def test_leaving_waits_for_no_read_that_takes_long() -> None:
+    waited: list[float] = []
+
+    class Slow:
+        def stop(self, timeout: float = 2.0) -> None:
+            waited.append(timeout)
+
+    async with screen(learning()) as shown:
+        shown.app._follower = Slow()
+    assert waited == [0.0]

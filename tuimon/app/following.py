@@ -124,7 +124,8 @@ class FollowingApp(App[None]):
         if self._survey is not None:
             self._survey.stop()
         if self._follower is not None:
-            self._follower.stop()
+            # The program ends, and the thread with it: a read that takes long is not waited for.
+            self._follower.stop(0.0)
 
     def acknowledge(self, message: Arrived) -> bool:
         """Takes note of what arrived; False if it belongs to an earlier input and is not wanted."""
