@@ -13,6 +13,7 @@ from tuimon.catalogue import BY_SIGNATURE, ROWS, Row
 from tuimon.catalogue.divergence import DIVERGENCE
 from tuimon.catalogue.fit import FIT
 from tuimon.catalogue.nan import NAN
+from tuimon.catalogue.now import NOW
 from tuimon.catalogue.plateau import PLATEAU
 from tuimon.signatures.finding import RANK, Family
 
@@ -48,6 +49,20 @@ def test_texts_fit_a_narrow_terminal_and_an_open_row(row: Row) -> None:
         assert 0 < len(check.look) <= 110
         assert len(check.code.splitlines()) <= 8
         assert len(check.expect) <= 120
+
+
+@each_row
+def test_what_to_do_now_is_one_line_about_the_process_that_runs(row: Row) -> None:
+    line = NOW[row.signature]
+    assert 0 < len(line) <= 125
+    decided = ("stop", "let it", "kill nothing", "is done", "nothing is wrong")
+    assert any(word in line.lower() for word in decided)
+    if row.severity == "failure":
+        assert "nothing is wrong" not in line.lower()
+
+
+def test_now_is_said_of_rows_alone() -> None:
+    assert NOW.keys() == BY_SIGNATURE.keys()
 
 
 @each_row

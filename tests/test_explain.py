@@ -29,7 +29,8 @@ def test_checks_come_in_order_and_before_the_fix(capsys: pytest.CaptureFixture[s
     assert main(["explain", "nan-backward"]) == 0
     said = capsys.readouterr().out
     places = [
-        said.index(mark) for mark in ("WHAT IS SEEN", "WHY", "SEPARATES", "  1. ", "  2. ", "  3. ", "THEN", "PITFALLS")
+        said.index(mark)
+        for mark in ("NOW", "WHAT IS SEEN", "WHY", "SEPARATES", "  1. ", "  2. ", "  3. ", "THEN", "PITFALLS")
     ]
     assert places == sorted(places)
 

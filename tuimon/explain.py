@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tuimon.catalogue import BY_SIGNATURE, Row
 from tuimon.catalogue.lesson import ALWAYS, Lesson
+from tuimon.catalogue.now import NOW
 from tuimon.catalogue.snippets import NAMES
 from tuimon.plain import plain_text
 from tuimon.signatures.finding import Finding
@@ -37,6 +38,7 @@ def explanation(
     yield f"{row.signature} ({row.family}, {row.severity})"
     if findings:
         yield from _section("in this run", [*(_told(finding) for finding in findings), *remarks], width)
+    yield from _section("now", [NOW[row.signature]], width)
     yield from _section("what is seen", [row.symptom], width)
     yield from picture
     yield from _section("why it happens", [lesson.why], width)

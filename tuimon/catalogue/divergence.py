@@ -107,8 +107,8 @@ DIVERGENCE = (
             ),
         ),
         fix=(
-            "Go back to the best checkpoint with a lower rate. Logits grow: loss + 1e-4 * logits.logsumexp(-1).square()"
-            ".mean(); in attention, normalise queries and keys. Keep weights in fp32."
+            "Go back to the best checkpoint with a lower rate. Logits grow: add 1e-4 * logits.logsumexp(-1).square()"
+            ".mean() to the loss; in attention, normalise queries and keys. Keep weights in fp32."
         ),
         confused_with=("lr-too-high", "flat-midway", "level-jump"),
         needs=("loss",),
@@ -246,7 +246,7 @@ DIVERGENCE = (
         fix="Call optimizer.zero_grad() once per optimizer step, before backward(). Start again: the steps were wrong.",
         confused_with=("exploding-gradient",),
         needs=("grad_norm",),
-        known_at="step 32",
+        known_at="at step 32",
         outranks=("exploding-gradient",),
     ),
     Row(

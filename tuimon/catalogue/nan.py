@@ -11,7 +11,7 @@ from tuimon.catalogue.row import Check, Row
 _FINITE_BATCH = Check(
     "Is the batch of the onset step finite?",
     snippets.FINITE_BATCH,
-    "False: bad data, skip or clean it. True: go on. Not saved: tuimon.torch.Guard keeps it next time.",
+    "False: bad data, skip it. True: go on. Not saved: replay from a checkpoint before; Guard saves it next time.",
 )
 _ORIGIN = Check(
     "Run that batch again, with the weights from before it, and ask which operation made it.",

@@ -17,7 +17,7 @@ NAMES = {
     "val_loader": "the validation batches",
     "batch": "what the loader gives, (x, y) or a mapping",
     "x": "inputs of one batch",
-    "y": "its labels",
+    "y": "labels of one batch",
     "logits": "model(x)",
     "loss_fn": "your loss, called as loss_fn(model(x), y)",
     "run": "the RunWriter",

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Sequence
 
 from tuimon.catalogue import ROWS, Row
+from tuimon.catalogue.now import NOW
 
 LEAST = 24
 """Cells for what is seen beside the name of a row; with fewer it goes on under the name."""
@@ -47,6 +48,7 @@ def document(row: Row) -> dict[str, object]:
         "causes": list(row.causes),
         "checks": [{"look": check.look, "code": check.code, "expect": check.expect} for check in row.checks],
         "fix": row.fix,
+        "now": NOW[row.signature],
         "needs": list(row.needs),
         "confused_with": list(row.confused_with),
         "known_at": row.known_at,

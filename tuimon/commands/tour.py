@@ -37,6 +37,7 @@ def take(names: Sequence[str], runs: dict[str, DemoRun], play: Callable[[DemoRun
 def lesson(run: DemoRun) -> str:
     """What lights on a run and why, from its diagnosis to the end, in lines of 78 columns."""
     from tuimon.catalogue import BY_SIGNATURE
+    from tuimon.catalogue.now import NOW
     from tuimon.commands.diagnose import examine
     from tuimon.demo import write
 
@@ -55,6 +56,7 @@ def lesson(run: DemoRun) -> str:
         f"It began at step {found.onset_step} and was known at step {found.detected_step}: {found.evidence}.",
         f"Told from its neighbours by: {row.separator}.",
         f"Likely causes, in order: {'; '.join(row.causes)}.",
+        f"What to do now: {NOW[row.signature]}",
         f"First check: {row.checks[0].look}",
         f"More: tuimon explain {row.signature}",
     ]

@@ -1,0 +1,82 @@
+"""What to do in the next five minutes, for each row: with the process that runs, then the first look."""
+
+NOW = {
+    "nan-after-growth": (
+        "Stop the run: its weights are gone. Copy a checkpoint from before the onset away, and restart from it at "
+        "lr / 10."
+    ),
+    "nan-forward": (
+        "Stop the run: its weights are NaN. Copy a checkpoint from before the onset away, then look at the batch "
+        "of that step."
+    ),
+    "nan-backward": (
+        "NaN: stop the run, copy a checkpoint from before the onset away. A lone inf under a loss scaler: let it run."
+    ),
+    "nan-empty-batch": "Let it run. Count how often it happens; in the next run skip such batches.",
+    "fp16-range": "Stop the run: no step arrives any more. Restart in bf16 from a checkpoint from before the onset.",
+    "nan-masked": (
+        "Stop the run: its weights are NaN, whatever the loss says. Copy a checkpoint from before the onset away."
+    ),
+    "nan-first-step": "Stop the run: nothing will come of it. Look at its first batch, then at its weights.",
+    "nan-val-only": (
+        "Let it run, the training is fine. Mend the evaluation; until then choose no checkpoint by val_loss."
+    ),
+    "inf-first": (
+        "A NaN has followed: stop the run. Copy a checkpoint from before the onset away, and ask which operation "
+        "it was."
+    ),
+    "lr-too-high": (
+        "Stop the run: each step makes it worse. Copy a checkpoint from before the onset away, and read the rate there."
+    ),
+    "level-jump": "Let it run. Find out what changed at the onset step: rate, data, mode.",
+    "slow-divergence": "Copy the best checkpoint away. Stop the run, and restart from there with a lower rate.",
+    "loss-spike": "Let it run: most spikes come back within 200 steps. Keep a checkpoint from before it until then.",
+    "unrecovered-spike": (
+        "Stop the run: waiting costs more. Restart from a checkpoint 100 steps or more before the onset."
+    ),
+    "spikes-more-frequent": (
+        "Let it run, and keep a checkpoint from before the first spike: a restart at half the rate is likely."
+    ),
+    "exploding-gradient": (
+        "Copy the newest checkpoint away now, before the loss follows. Let it run, and watch the loss."
+    ),
+    "oscillation": "Let it run. Try half the rate from the newest checkpoint, for 50 steps.",
+    "gradients-accumulate": (
+        "Stop the run: each step is longer than the one before. Put zero_grad() before backward()."
+    ),
+    "below-floor": "Stop the run: it learns the wrong thing. Look at the sign of the loss.",
+    "zero-gradient": (
+        "Loss flat: stop the run, look where the graph is cut. Loss moving: let it run, the norm is logged wrongly."
+    ),
+    "frozen-weights": "Stop the run: it learns nothing. Look whether the optimizer holds the model's parameters.",
+    "lr-too-low": (
+        "Read lr. 0 at the end of a schedule: the run is done. Else stop it, and start again at ten times the rate."
+    ),
+    "uniform-prediction": (
+        "Stop the run, unless this task is known to rest first. Overfit one batch: that decides in minutes."
+    ),
+    "prior-prediction": "Stop the run. Print whether the output depends on the input: two lines, seconds.",
+    "double-softmax": "Stop the run. Find the softmax in the model, remove it, go on from the last checkpoint.",
+    "memorising-noise": "Stop the run: it learns wrong pairs by heart. Look at ten labels beside their inputs.",
+    "flat-midway": "A decay of the rate is still to come: let it run. Else try lr / 10 from the newest checkpoint.",
+    "vanishing-gradient": "Stop the run: its early layers learn nothing. Print the gradient norm of each layer.",
+    "dead-relu": (
+        "The loss still falls: let it run. The share is near 1: stop, start again with a warmup or a lower rate."
+    ),
+    "saturated": "The loss still falls: let it run. Look at the scale of the inputs, normalise them, start again.",
+    "overfitting": "Copy the checkpoint at the minimum of val_loss away, then stop the run: from here it gets worse.",
+    "undertrained": (
+        "Nothing is wrong. It runs: let it. It has ended: decide whether to go on from the last checkpoint."
+    ),
+    "val-below-train": "Let it run. Evaluate the training set in eval mode once, to tell dropout from a leak.",
+    "initial-loss-off": (
+        "First loss / ln C is the batch size: stop, average the loss. Pretrained weights: let it run."
+    ),
+    "no-validation": "Let it run. Look with m whether the log has it under another name.",
+    "no-grad-norm": "Let it run. Look with m whether the log has it under another name.",
+    "stalled-run": (
+        "Look whether the process lives (ps) and where it waits (py-spy dump). Kill nothing before you know."
+    ),
+    "resumed": "Press r and compare. Same level: let it run. Another level: stop, something was not loaded.",
+    "healthy": "Nothing. Let it run.",
+}
