@@ -7,7 +7,9 @@ business of the sources.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -187,6 +189,7 @@ class Tail:
         """
         fresh = os.open(self.name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
         try:
+            _refuse_devices(fresh)
             restarted = not self._continues(fresh)
             if restarted and self._held is not None and _moved(self._held, fresh):
                 rest = self._take(self._held, limit, False, False)
@@ -256,6 +259,12 @@ class Tail:
         if len(self._head) < HEAD:
             self._head += taken[: HEAD - len(self._head)]
         self._joint = (self._joint + taken[-JOINT:])[-JOINT:]
+
+
+def _refuse_devices(descriptor: int) -> None:
+    """Raises OSError for what cannot be read at an offset. A folder is refused by the first read."""
+    if stat.S_IFMT(os.fstat(descriptor).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+        raise OSError(errno.EINVAL, "a pipe or device now")
 
 
 def _moved(old: int, new: int) -> bool:
