@@ -71,9 +71,15 @@ def test_the_text_gives_the_check_before_the_fix() -> None:
     text = report().text()
     row = BY_SIGNATURE["nan-forward"]
     assert text.index("step 412, known at step 413") < text.index(row.checks[0].look) < text.index(row.fix[:30])
+    assert text.index("evidence") < text.index("now       Stop the run") < text.index(row.checks[0].look)
     assert "verdict: nan (nan-forward since step 412)" in text
     assert "module blocks.3.attn, softmax" in text
     assert "over at step 97" in text
+
+
+def test_the_verdict_of_a_warning_says_that_it_is_no_failure() -> None:
+    watch = replace(SNAPSHOT, verdict="watch", findings=(replace(SPIKE, active=True),))
+    assert "verdict: watch, a warning and no failure (loss-spike since" in report(watch).text()
 
 
 def test_bad_lines_are_named_by_file_and_line_and_the_rest_is_counted() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tuimon.catalogue import BY_SIGNATURE, ROWS
+from tuimon.catalogue.now import NOW
 from tuimon.monitor import Series, Snapshot
 from tuimon.plain import plain_text
 from tuimon.record import ROLES, plain
@@ -109,7 +110,8 @@ def verdict_words(snapshot: Snapshot) -> str:
     leading = next(iter(gravest_first(snapshot)), None)
     if leading is None:
         return snapshot.verdict
-    return f"{snapshot.verdict} ({leading.signature} since step {leading.onset_step})"
+    word = "watch, a warning and no failure" if snapshot.verdict == "watch" else snapshot.verdict
+    return f"{word} ({leading.signature} since step {leading.onset_step})"
 
 
 def number_text(value: float | None) -> str:
@@ -184,6 +186,8 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
     if finding.place:
         yield _labelled("where", plain_text(finding.place), width)
     row = BY_SIGNATURE.get(finding.row)
+    if row and finding.active and finding.severity != "note":
+        yield _labelled("now", NOW[row.signature], width)
     if row and row.checks:
         yield _labelled("check", row.checks[0].look, width)
         yield from (" " * _LABEL + line for line in row.checks[0].code.splitlines())
