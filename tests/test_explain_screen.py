@@ -22,7 +22,9 @@ from tuimon.cli import main
 from tuimon.commands import watch
 from tuimon.estimate import Estimate
 from tuimon.monitor import Snapshot
+from tuimon.panels.ink import width_of
 from tuimon.panels.lab.bench import bench_of
+from tuimon.panels.scene import Scene
 from tuimon.signatures.finding import Finding
 from tuimon.store import Store
 from tuimon.triage import Triage, load, state_path
@@ -111,3 +113,16 @@ async def test_answers_given_over_the_monitor_are_those_that_the_command_shows(
     assert load(state_path(str(path)), Triage("nan")).answers == {"reproduce": "no", "order": "yes"}
     assert main(["triage", str(path)]) == 0
     assert "2 of 7 answered" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 80, 100, 160])
+@pytest.mark.parametrize("signature", BY_SIGNATURE)
+def test_no_line_of_a_row_is_cut_and_every_piece_of_code_is_there(signature: str, width: int) -> None:
+    row = BY_SIGNATURE[signature]
+    sheet = ExplainSheet(row, [], [], False)
+    spans = sheet.lines(width)
+    assert max(len(span.text) for span in spans) <= width
+    told = "".join(span.text for span in spans if span.ink == "code")
+    for check in row.checks:
+        assert "".join(check.code.split()) in "".join(told.split())
+    assert all(width_of(line) <= width for line in sheet.picture(Scene(), width, 20))

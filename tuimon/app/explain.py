@@ -19,7 +19,8 @@ from tuimon.estimate import Estimate, estimate
 from tuimon.explain import explanation
 from tuimon.measured import measured
 from tuimon.monitor import Snapshot
-from tuimon.panels.ink import Line, Span
+from tuimon.panels.footer import hints
+from tuimon.panels.ink import Line, Span, folded, width_of
 from tuimon.panels.lab.bench import bench_of
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
@@ -63,14 +64,26 @@ class ExplainSheet(Sheet, can_focus=True):
         lines = explanation(self._row, lesson, width, picture=picture, findings=self._findings, remarks=self._remarks)
         return list(lines)
 
+    def lines(self, width: int) -> list[Span]:
+        """The same in inks; what is wider than `width` columns all the same is folded, so that nothing is cut."""
+        codes = {line.strip() for check in self._row.checks for line in check.code.splitlines()}
+        room = max(width - 2, 8)
+        return [
+            Span(f" {piece}", _ink(line, codes))
+            for line in self.text(width)
+            for piece in (folded(line, room) if len(line) > room else [line])
+        ]
+
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
-        lines = self.text(width)
+        lines = self.lines(width)
         room = max(height - 1, 1)
         self.top = max(0, min(self.top, len(lines) - room))
-        codes = {line.strip() for check in self._row.checks for line in check.code.splitlines()}
-        shown = [(Span(f" {line}", _ink(line, codes)),) for line in lines[self.top : self.top + room]]
+        shown = [(span,) for span in lines[self.top : self.top + room]]
         below = len(lines) - self.top - room
-        foot: Line = (Span(f" {KEYS}", "key"), Span(f"  {below} more lines" if below > 0 else "", "dim"))
+        keys = hints(KEYS, width - 1)
+        foot: Line = (Span(f" {keys}", "key"), Span(f"  {below} more lines" if below > 0 else "", "dim"))
+        if width_of(foot) > width:
+            foot = foot[:1]
         return [*shown, *[()] * (room - len(shown)), foot]
 
     def on_key(self, event: events.Key) -> None:
@@ -79,7 +92,7 @@ class ExplainSheet(Sheet, can_focus=True):
         ends = {"home": -(10**6), "end": 10**6}
         amount = by.get(event.key, ends.get(event.key))
         if event.key == "c":
-            checks = (place for place, line in enumerate(self.text(self.size.width)) if line.startswith("CHECK"))
+            checks = (place for place, line in enumerate(self.lines(self.size.width)) if line.text.startswith(" CHECK"))
             amount = next(checks, self.top) - self.top
         if amount is not None:
             self.top += amount

@@ -16,7 +16,7 @@ from tuimon.catalogue.procedure import PROCEDURES
 from tuimon.panels.ink import Line, Span
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
-from tuimon.panels.triage import triage_lines
+from tuimon.panels.triage import hidden_lines, triage_lines
 from tuimon.plain import plain_text
 from tuimon.triage import Answer, Triage, load, save
 
@@ -37,18 +37,20 @@ class TriageSheet(Sheet, can_focus=True):
         super().__init__()
         self.triage = triage
         self.chosen = 0
+        self._skipped = 0
         self._path = path
         self._ascii = ascii_only
         self._trouble = ""
         self._choose_next_open()
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
-        lines = triage_lines(self.triage, self.chosen, width, height, self._ascii)
+        self._skipped = min(self._skipped, hidden_lines(self.triage, self.chosen, width, height))
+        lines = triage_lines(self.triage, self.chosen, width, height, self._ascii, self._skipped)
         return [*lines[:-1], (Span(f" {self._trouble}", "warning"),)] if self._trouble else lines
 
     def on_key(self, event: events.Key) -> None:
         if event.key in MOVES:
-            self.chosen = (self.chosen + MOVES[event.key]) % len(self.triage.questions)
+            self._move(MOVES[event.key])
         elif event.key in ANSWERS:
             self._answer(ANSWERS[event.key])
         elif event.key == "tab":
@@ -63,6 +65,15 @@ class TriageSheet(Sheet, can_focus=True):
         event.prevent_default()
         self.draw()
 
+    def _move(self, by: int) -> None:
+        """Through the opened question where it is longer than the screen, then to the next one."""
+        skipped = self._skipped + by
+        if 0 <= skipped <= hidden_lines(self.triage, self.chosen, *self.size):
+            self._skipped = skipped
+        else:
+            self._skipped = 0
+            self.chosen = (self.chosen + by) % len(self.triage.questions)
+
     def _answer(self, answer: Answer | None) -> None:
         """Sets, keeps and moves on."""
         self.triage = self.triage.answered(self.triage.questions[self.chosen].key, answer)
@@ -76,6 +87,7 @@ class TriageSheet(Sheet, can_focus=True):
             self._choose_next_open()
 
     def _choose_next_open(self) -> None:
+        self._skipped = 0
         question = self.triage.next_open
         if question is not None:
             self.chosen = self.triage.questions.index(question)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from tuimon.panels.desk import Desk
 from tuimon.panels.ink import Line, Span, width_of
 from tuimon.panels.scene import Scene
@@ -41,3 +43,14 @@ def footer_line(scene: Scene, width: int) -> Line:
         if width_of(line) + width_of(spans) <= width:
             line.extend(spans)
     return tuple(line)
+
+
+def hints(keys: str, width: int) -> str:
+    """Of "a this  b that  q back" the pieces that fit into `width` cells; the last one, which leads out, always."""
+    *first, last = keys.split("  ")
+    kept: list[str] = []
+    for piece in first:
+        if cell_len("  ".join([*kept, piece, last])) > width:
+            break
+        kept.append(piece)
+    return "  ".join([*kept, last])

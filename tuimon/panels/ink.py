@@ -95,11 +95,20 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def folded(code: str, width: int) -> list[str]:
-    """A line of code in lines of at most `width` cells, each with its indentation."""
-    indent = code[: len(code) - len(code.lstrip())]
-    if len(indent) > width // 2:
-        return wrap(code, width)
-    return [indent + piece for piece in wrap(code, width - len(indent))]
+    """A line of code in lines of at most `width` cells, each with its indentation; blanks inside stay as they are."""
+    rest = code.lstrip(" ")
+    indent = code[: len(code) - len(rest)] if len(code) - len(rest) <= width // 2 else ""
+    room = max(width - len(indent), 1)
+    lines = []
+    while cell_len(rest) > room:
+        head = rest[:room]
+        while cell_len(head) > room:
+            head = head[:-1]
+        blank = rest.rfind(" ", 0, len(head) + 1)
+        place = blank if blank > 0 else max(len(head), 1)
+        lines.append(indent + rest[:place].rstrip(" "))
+        rest = rest[place:].lstrip(" ")
+    return [*lines, indent + rest]
 
 
 def changed(old: Line, new: Line) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from tuimon.monitor import Snapshot
 from tuimon.panels import words
+from tuimon.panels.footer import hints
 from tuimon.panels.ink import Line, Span, fit, wrap
 from tuimon.panels.marks import marks
 from tuimon.panels.verdict import WORDS
@@ -93,7 +94,7 @@ def _foot(shelf: Shelf, width: int, height: int) -> list[Line]:
     described = wrap(plain_text(shelf.described, 400), max(width - 2, 10)) if shelf.described else []
     # The list itself is what somebody opened this for.
     described = described[: max(height - 8, 0)]
-    return [*((Span(f" {line}", "dim"),) for line in described), (Span(f" {KEYS}", "key"),)]
+    return [*((Span(f" {line}", "dim"),) for line in described), (Span(f" {hints(KEYS, width - 1)}", "key"),)]
 
 
 def _name_room(shelf: Shelf, width: int) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tuimon.catalogue.procedure import Question
-from tuimon.panels.ink import Line, Span, wrap
+from tuimon.panels.footer import hints
+from tuimon.panels.ink import Line, Span, folded, wrap
 from tuimon.plain import plain_text
 from tuimon.triage import Triage
 
@@ -15,8 +16,13 @@ MARKS = {"yes": ("✓", "healthy"), "no": ("✗", "failure"), None: ("·", "dim"
 ASCII_MARKS = {"yes": ("+", "healthy"), "no": ("X", "failure"), None: ("-", "dim")}
 
 
-def triage_lines(triage: Triage, chosen: int, width: int, height: int, ascii_only: bool = False) -> list[Line]:
-    """The whole picture in `width` x `height` cells, with question number `chosen` opened and in view."""
+def triage_lines(
+    triage: Triage, chosen: int, width: int, height: int, ascii_only: bool = False, skipped: int = 0
+) -> list[Line]:
+    """The whole picture in `width` x `height` cells, with question number `chosen` opened and in view.
+
+    Where that question has more lines than there is room, `skipped` of them are scrolled out at the top.
+    """
     head = heading(triage, width)
     body: list[Line] = []
     start = end = 0
@@ -27,10 +33,18 @@ def triage_lines(triage: Triage, chosen: int, width: int, height: int, ascii_onl
         if index == chosen:
             end = len(body)
     room = max(height - len(head) - 1, 1)
-    top = max(0, min(end - room, start))
+    top = max(0, min(end - room, start + skipped))
     shown = body[top : top + room]
     shown += [()] * (room - len(shown))
-    return [*head, *shown, (Span(f" {KEYS}", "key"),)]
+    return [*head, *shown, (Span(f" {hints(KEYS, width - 1)}", "key"),)]
+
+
+def hidden_lines(triage: Triage, chosen: int, width: int, height: int) -> int:
+    """How many lines of the opened question have no room."""
+    question = triage.questions[chosen]
+    room = max(height - len(heading(triage, width)) - 1, 1)
+    # Without the blank line behind it.
+    return max(len(question_lines(triage, chosen, question, width, False, opened=True)) - 1 - room, 0)
 
 
 def heading(triage: Triage, width: int) -> list[Line]:
@@ -71,7 +85,9 @@ def question_lines(
         # What a "no" has found is what there is to do.
         told = wrap(question.no, width - 8) if answer == "no" else []
         return [*lines, *((Span(f"      {line}", "plain"),) for line in told)]
-    lines += [(Span(f"    {line}", "code"),) for line in question.code.splitlines()]
+    lines += [
+        (Span(piece, "code"),) for line in question.code.splitlines() for piece in folded(f"    {line}", max(width, 8))
+    ]
     for word, meaning in (("yes", question.yes), ("no", question.no)):
         ink = "plain" if answer in (None, word) else "faint"
         first, *rest = wrap(f"{word}: {meaning}", width - 8)
