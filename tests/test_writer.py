@@ -225,6 +225,30 @@ def test_directories_are_made_and_the_umask_holds(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b" / "run.jsonl").stat().st_mode & 0o777 == 0o640
 
 
+def test_a_link_that_somebody_else_planted_in_a_shared_folder_is_not_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if os.geteuid():
+        pytest.skip("needs another user's link")
+    victim, shared = tmp_path / "victim", tmp_path / "shared"
+    victim.write_text("precious\n")
+    shared.mkdir()
+    shared.chmod(0o1777)
+    planted, own = shared / "run.jsonl", shared / "own.jsonl"
+    for link, owner in ((planted, 65534), (own, 0)):
+        link.symlink_to(victim if link is planted else tmp_path / "elsewhere.jsonl")
+        os.chown(link, owner, owner, follow_symlinks=False)
+    with tuimon.RunWriter(planted, retry=0.0) as run:
+        run.log(1, loss=1.0)
+        assert victim.read_text() == "precious\n"
+        planted.unlink()  # when the link is gone, it goes on
+    assert steps(planted) == [1]
+    assert "a link that another user placed in a shared folder" in capsys.readouterr().err
+    with tuimon.RunWriter(own) as run:
+        run.log(1, loss=1.0)
+    assert steps(tmp_path / "elsewhere.jsonl") == [1]
+
+
 def test_the_file_is_found_again_after_the_training_changes_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from tuimon.catalogue.procedure import PROCEDURES, Question, procedure_of
+from tuimon.files import write_whole
 from tuimon.monitor import Snapshot
 from tuimon.signatures.finding import RANK
 
@@ -131,6 +132,4 @@ def save(path: Path, triage: Triage) -> None:
         if other.answers:
             kept[name] = dict(other.answers)
     kept[triage.procedure] = dict(triage.answers)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(json.dumps({"tuimon_triage": 1, "answers": kept}, indent=1) + "\n", encoding="utf-8")
-    os.replace(fresh, path)
+    write_whole(path, json.dumps({"tuimon_triage": 1, "answers": kept}, indent=1) + "\n")

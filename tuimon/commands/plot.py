@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import add_source_arguments, complaint, input_name, read_whole, source_arguments
+from tuimon.files import write_whole
 from tuimon.plain import plain_text
 from tuimon.record import ROLES
 
@@ -134,7 +135,7 @@ def _write_svg(args: argparse.Namespace, monitor: Monitor, names: Sequence[str])
         return EXIT_UNREADABLE
     drawn = subjects(monitor, names, width, log=args.log, smooth=args.smooth)
     try:
-        Path(args.svg).write_text(svg(drawn, title, width, height), encoding="utf-8")
+        write_whole(Path(args.svg), svg(drawn, title, width, height))
     except OSError as error:
         print(f"tuimon: {plain_text(args.svg)}: {(error.strerror or 'cannot be written').lower()}", file=sys.stderr)
         return EXIT_UNREADABLE

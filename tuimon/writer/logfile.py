@@ -147,6 +147,8 @@ class LogFile:
         """Opens the file; returns the header where one is due."""
         if self.announce:  # a directory that vanishes later was removed on purpose, and is waited for
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        if _is_planted(self.path):
+            raise OSError(errno.EACCES, "a link that another user placed in a shared folder")
         self._fd = os.open(self.path, _FLAGS, 0o666)
         status = os.fstat(self._fd)
         self._inode, self._offset = (status.st_dev, status.st_ino), -1
@@ -156,6 +158,20 @@ class LogFile:
             return []
         self.announce = False
         return [self._header]
+
+
+def _is_planted(path: str) -> bool:
+    """Whether `path` is a link that somebody else placed in a folder where everybody may.
+
+    As Linux does where it protects links: a link of one's own, or of the folder's owner, is followed.
+    """
+    try:
+        link, folder = os.lstat(path), os.stat(os.path.dirname(path) or ".")
+    except OSError:
+        return False
+    shared = stat.S_ISVTX | stat.S_IWOTH
+    everybody = folder.st_mode & shared == shared
+    return stat.S_ISLNK(link.st_mode) and everybody and link.st_uid not in (os.geteuid(), folder.st_uid)
 
 
 def _last_byte(path: str) -> bytes:
