@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuimon.numerals import nice_step
@@ -60,6 +61,8 @@ def fixed_grid(low: int, high: int, dots: int) -> Grid:
     return Grid(low, high, span, stride)
 
 
+# The panels of a screen are as wide as each other, and all show the same steps.
+@lru_cache(maxsize=16)
 def live_grid(low: int, high: int, dots: int) -> Grid:
     """A grid for a growing run: round slice widths at multiples of themselves, with room at the right."""
     # One slice never holds a run that begins below step 0 and ends above it: its edges are multiples of its width.

@@ -11,7 +11,6 @@ from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tuimon import braille
 from tuimon.braille import FAILURE, NOTE, WARNING, Picture
@@ -31,8 +30,8 @@ from tuimon.panels.frame import (
     layout_of,
     titled,
 )
+from tuimon.panels.patched import Patched
 from tuimon.panels.view import View
-from tuimon.panels.wire import redraw
 from tuimon.plain import plain_text
 from tuimon.store import Column
 
@@ -87,7 +86,7 @@ class Drawing(NamedTuple):
     plain: bool
 
 
-class MetricPanel(Widget, can_focus=True):
+class MetricPanel(Patched, can_focus=True):
     """A live curve that sends only the cells that changed.
 
     What is shown follows from the size: a full picture with axes from 18x5 up, two to four lines high a thin curve
@@ -143,7 +142,6 @@ class MetricPanel(Widget, can_focus=True):
         self._title: Title | None = None
         self._body = Picture((), ())
         self._picture = Picture((), ())
-        self._fits: Size | None = None
         self._inks: dict[str, Style] = {}
 
     def tell(self, told: Told, snapshot: Snapshot) -> None:
@@ -161,16 +159,9 @@ class MetricPanel(Widget, can_focus=True):
         self._told, self._snapshot = told, snapshot
         self._show()
 
-    def on_resize(self) -> None:
-        if self._fit():
-            self.refresh()
-
-    def _fit(self) -> bool:
-        """Takes the picture for a new size: the toolkit paints a resized widget before it tells it of its new size."""
-        if self._fits == self.size:
-            return False
-        self._picture = self._drawn()
-        return True
+    def retake(self, size: Size) -> None:
+        """See `Patched.retake`."""
+        self._picture = self._drawn(size)
 
     def notify_style_update(self) -> None:
         self._inks.clear()
@@ -184,18 +175,18 @@ class MetricPanel(Widget, can_focus=True):
             return None
         return self._strokes.grid.step(column)
 
-    def render_line(self, y: int) -> Strip:
-        self._fit()
+    def piece(self, y: int, left: int, right: int) -> Strip:
+        """See `Patched.piece`."""
         if not 0 <= y < len(self._picture.rows):
-            return Strip.blank(self.size.width, self.rich_style)
+            return Strip.blank(right - left, self.rich_style)
         text, inks = self._picture.rows[y], self._picture.inks[y]
         segments = []
-        start = 0
-        for x in range(1, len(text) + 1):
-            if x == len(text) or inks[x] != inks[start]:
+        start, stop = left, min(right, len(text))
+        for x in range(left + 1, stop + 1):
+            if x == stop or inks[x] != inks[start]:
                 segments.append(Segment(text[start:x], self._style(inks[start])))
                 start = x
-        return Strip(segments, len(text))
+        return Strip(segments, stop - left)
 
     def on_click(self, event: events.Click) -> None:
         step = self.step_at(event.x)
@@ -211,21 +202,20 @@ class MetricPanel(Widget, can_focus=True):
 
     def _show(self) -> None:
         """Makes the picture anew and refreshes the cells in which it differs from the one on the screen."""
-        if self._fits is None:
+        if self.fits is None:
             # Not painted yet; that takes the picture.
             return
-        before, self._picture = self._picture, self._drawn()
+        before, self._picture = self._picture, self._drawn(self.fits)
         if self._picture is before:
             return
         regions = changed_regions(before, self._picture)
         if regions is None:
             self.refresh()
-        elif regions:
-            redraw(self, regions)
+        else:
+            self.send(regions)
 
-    def _drawn(self) -> Picture:
-        self._fits = self.size
-        layout = layout_of(*self._fits)
+    def _drawn(self, size: Size) -> Picture:
+        layout = layout_of(*size)
         (column, companion, view, label, plain), snapshot = self._told, self._snapshot
         name = plain_text(label or (column.name if column else ""), 24)
         if column is None or not column.count or snapshot.first_step is None or snapshot.last_step is None:

@@ -1,26 +1,20 @@
-"""The widget under every text panel: lines in, and only the cells that changed are sent again."""
+"""The widget under every text panel: lines of spans."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.geometry import Region, Size
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tuimon.panels.ink import INKS, Line, changed, fit, shown
+from tuimon.panels.patched import Patched
 from tuimon.panels.scene import Scene
-from tuimon.panels.wire import redraw
 
 
-class Sheet(Widget):
-    """Shows `picture(...)` of the current scene.
-
-    The toolkit resends a whole widget at every refresh, which is what makes a monitor expensive over ssh; a sheet
-    compares its lines with those already on the screen and refreshes the differing cells.
-    """
+class Sheet(Patched):
+    """Shows `picture(...)` of the current scene."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{ink}" for ink in INKS}
 
@@ -29,7 +23,6 @@ class Sheet(Widget):
         self.scene = Scene()
         self._lines: list[Line] = []
         self._state: object = None
-        self._fits: Size | None = None
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         """The lines to show in `width` x `height` cells; fewer lines leave the rest blank, more are not shown."""
@@ -42,52 +35,46 @@ class Sheet(Widget):
     def tell(self, scene: Scene) -> None:
         """Shows this scene."""
         self.scene = scene
-        if self._fits is None:
+        if self.fits is None:
             # Not painted yet; that takes the picture.
             return
-        state = self.state(scene, self._fits.width)
+        state = self.state(scene, self.fits.width)
         if state != self._state:
             self._state = state
             self.draw()
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self._fit():
-            self.refresh()
-
-    def _fit(self) -> bool:
-        """Takes the picture for a new size: the toolkit paints a resized widget before it tells it of its new size."""
-        if self._fits == self.size:
-            return False
-        self._state = self.state(self.scene, self.size.width)
-        self._lines = self._picture()
-        return True
+    def retake(self, size: Size) -> None:
+        """See `Patched.retake`."""
+        self._state = self.state(self.scene, size.width)
+        self._lines = self._picture(size)
 
     def draw(self) -> None:
         """Takes the picture again and sends what differs."""
-        before, self._lines = self._lines, self._picture()
-        if not self.is_attached or not self._lines:
+        if self.fits is None:
             return
+        before, self._lines = self._lines, self._picture(self.fits)
         if len(before) != len(self._lines):
             self.refresh()
             return
-        regions = [
-            Region(x, y, width, 1)
-            for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
-            for x, width in changed(old, new)
-        ]
-        if regions:
-            redraw(self, regions)
+        self.send(
+            [
+                Region(x, y, width, 1)
+                for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
+                for x, width in changed(old, new)
+            ]
+        )
 
-    def render_line(self, y: int) -> Strip:
-        self._fit()
+    def piece(self, y: int, left: int, right: int) -> Strip:
+        """See `Patched.piece`."""
         if not 0 <= y < len(self._lines):
-            return Strip.blank(self.size.width, self.rich_style)
+            return Strip.blank(right - left, self.rich_style)
         style = self.get_component_rich_style
-        return Strip([Segment(shown(span.text), style(f"ink--{span.ink}")) for span in self._lines[y]], self.size.width)
+        return Strip(
+            [Segment(shown(text), style(f"ink--{ink}")) for text, ink in self._lines[y]],
+        ).crop(left, right)
 
-    def _picture(self) -> list[Line]:
-        self._fits = self.size
-        width, height = self.size
+    def _picture(self, size: Size) -> list[Line]:
+        width, height = size
         if not width or not height:
             return []
         lines = self.picture(self.scene, width, height)[:height]

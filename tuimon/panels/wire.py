@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,12 @@ from textual.errors import NoWidget
 if TYPE_CHECKING:
     from rich.console import Console
     from textual.app import App
+    from textual.filter import LineFilter
     from textual.geometry import Region
     from textual.screen import Screen
     from textual.strip import Strip
-    from textual.widget import Widget
+
+    from tuimon.panels.patched import Patched
 
 _DEFAULT = re.compile("\x1b\\[(?:39;)?49m([^\x1b]*)\x1b\\[0m")
 _DEFAULT_BACKGROUND = re.compile("(\x1b\\[[0-9;]*);49m")
@@ -83,10 +85,12 @@ class Wire:
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._screen: Screen[Any] | None = None
+        self._filters: Sequence[LineFilter] = ()
         self._pieces: list[tuple[int, int, Strip]] = []
 
     def __enter__(self) -> None:
         self._screen = self._app.screen
+        self._filters = self._app.get_line_filters()
 
     def __exit__(self, *_: object) -> None:
         screen, self._screen = self._screen, None
@@ -94,7 +98,7 @@ class Wire:
             pieces, self._pieces = self._pieces, []
             self._app._display(screen, _patch_class()(pieces))  # noqa: SLF001
 
-    def take(self, widget: Widget, regions: Iterable[Region]) -> bool:
+    def take(self, widget: Patched, regions: Sequence[Region]) -> bool:
         """Sends these cells of the widget with the frame; False if they cannot be sent so: they are not in sight."""
         if self._screen is None:
             return False
@@ -103,24 +107,16 @@ class Wire:
         except NoWidget:
             return False
         # Borders and padding would need the toolkit's own rendering; a part out of sight, its clipping.
-        if place.region.size != widget.size or place.visible_region != place.region:
+        if place.region.size != widget.fits or place.visible_region != place.region:
             return False
-        filters = self._app.get_line_filters()
-        for region in regions:
-            strip = widget.render_line(region.y).crop(region.x, region.right)
-            for each in filters:
+        for x, y, width, _ in regions:
+            strip = widget.piece(y, x, x + width)
+            for each in self._filters:
                 strip = strip.apply_filter(each, widget.background_colors[1])
-            self._pieces.append((place.region.x + region.x, place.region.y + region.y, strip))
+            self._pieces.append((place.region.x + x, place.region.y + y, strip))
         # What the toolkit keeps of these lines is no longer what stands there.
         widget._styles_cache.set_dirty(*regions)  # noqa: SLF001
         return True
-
-
-def redraw(widget: Widget, regions: Iterable[Region]) -> None:
-    """These cells of the widget are sent again: with the frame that is being drawn, else as the toolkit does it."""
-    wire = getattr(widget.app, "wire", None)
-    if wire is None or not wire.take(widget, regions):
-        widget.refresh(*regions)
 
 
 @cache

@@ -273,6 +273,7 @@ def rank_step(name: str) -> int | None:
     return _STEP_RANKS.get(phrase)
 
 
+@lru_cache(maxsize=4096)
 def is_epoch(name: str) -> bool:
     """Whether this is a name of the epoch."""
     return " ".join(words(name)) in EPOCHS
