@@ -32,6 +32,10 @@ def tell(text: str) -> None:
         return
 
 
+def _lines(count: int) -> str:
+    return "1 line was" if count == 1 else f"{count} lines were"
+
+
 class Appender:
     """Appends whole lines to one file, whatever happens to that file. See RunWriter for what it promises.
 
@@ -58,6 +62,7 @@ class Appender:
         self._worker: threading.Thread | None = None
         self._kept: deque[bytes] = deque()
         self._kept_bytes = 0
+        self._underway = 0  # lines in a write that has not come back
         self._last = False  # the attempt that `close` is due has been made
         self._retry_at = 0.0
 
@@ -130,8 +135,9 @@ class Appender:
                 self._kept.clear()
                 self._told = True
             if self._told and self.dropped:
-                lines = "line was" if self.dropped == 1 else "lines were"
-                tell(f"{self.dropped} {lines} lost ({self._file.path!r})")
+                tell(f"{_lines(self.dropped)} lost ({self._file.path!r})")
+            if self._underway:
+                tell(f"{_lines(self._underway)} still being written, and may be lost ({self._file.path!r})")
         if worker is None or not worker.is_alive():
             self._file.let_go()
 
@@ -189,9 +195,11 @@ class Appender:
         if not lines:
             return
         done = 0
+        self._underway = len(lines)
         try:
             done = self._file.write(lines)
         finally:
+            self._underway = 0
             self._put_back(lines[done:])
 
     def _take(self) -> list[bytes]:
