@@ -100,6 +100,13 @@ def test_a_y_label_is_never_cut_and_labels_keep_apart(low: float, span: float, r
         assert all(b - a >= 2 for a, b in zip(chosen, chosen[1:], strict=False))
 
 
+@pytest.mark.parametrize("rows", range(3, 20))
+@pytest.mark.parametrize(("low", "high"), [(0.65, 1.35), (0.0, 3.0), (2.6e-4, 3.4e-4), (0.3, 2.25), (2.298, 2.311)])
+def test_an_axis_always_says_how_far_it_goes(low: float, high: float, rows: int) -> None:
+    labels = y_labels(Scale(low, high), rows)
+    assert len([text for text in labels.values() if text]) >= 2
+
+
 def test_a_small_learning_rate_keeps_its_exponent() -> None:
     for low, high in ((5.05e-4, 5.15e-4), (2.5e-4, 3.25e-4), (1e-7, 1.2e-7)):
         labels = [text for text in y_labels(Scale(low, high), 6).values() if text]

@@ -206,18 +206,20 @@ def _put_y_axis(canvas: Canvas, layout: Layout, scale: Scale, plain: bool) -> No
 def y_labels(scale: Scale, rows: int) -> dict[int, str]:
     """Row (0 on top) -> label: at least two rows apart, and none that would be cut ("5.1e-" is another number)."""
     if rows < 3:
-        ends = {0: short_label(scale.high), rows - 1: short_label(scale.low)}
-        return ends if rows > 1 else {}
+        return {0: short_label(scale.high), rows - 1: short_label(scale.low)} if rows > 1 else {}
     make = log_ticks if scale.log else ticks
-    for count in range(max(2, rows // 3 + 1), 0, -1):
+    ends = {0: short_label(scale.high), rows - 1: short_label(scale.low)}
+    for count in range(max(2, rows // 3 + 1, min(rows // 2 + 1, 4)), 0, -1):
         marks = [
             (rows - 1 - scale.level(value, 4 * rows) // 4, text) for value, text in make(scale.low, scale.high, count)
         ]
         chosen = sorted(row for row, _ in marks)
         fits = all(len(text) < _GUTTER for _, text in marks)
         if fits and marks and all(b - a >= 2 for a, b in zip(chosen, chosen[1:], strict=False)):
-            return dict(marks)
-    return {0: short_label(scale.high), rows - 1: short_label(scale.low)}
+            # A single label says where the curve is and not how far it goes: the ends do.
+            beside = {row: text for row, text in ends.items() if abs(row - chosen[0]) >= 2}
+            return dict(marks) if len(marks) > 1 else {**beside, **dict(marks)} if beside else ends
+    return ends
 
 
 def short_label(value: float) -> str:
