@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual import events
 from textual.message import Message
 
-from tuimon.catalogue import BY_SIGNATURE
+from tuimon.catalogue import BY_SIGNATURE, ROWS
 from tuimon.panels import words
 from tuimon.panels.ink import Line, Span, clip, folded, width_of, wrap
 from tuimon.panels.keys import cap_of
@@ -22,6 +22,12 @@ LABEL = 9
 """Cells for the label in front of a row's text: "or is it" is the longest."""
 
 INDENT = 2
+
+NAME = max(len(row.signature) for row in ROWS)
+"""Cells for a name, so that what is seen stands in a column."""
+
+ALIGNED, WIDE = 80, 100
+"""Cells from which it does: beside its onset a lit row has less room for it."""
 
 NARROW = 60
 """Cells under which a column of labels would leave too little for the text: the label leads the text instead."""
@@ -122,6 +128,8 @@ def head(entry: Entry, scene: Scene, width: int, alphabet: Marks, *, focused: bo
         Span(f"{pointer}{mark} ", ink if entry.state == "lit" else "plain"),
         Span(entry.row.signature, name_ink),
     ]
+    if width >= (WIDE if entry.state == "lit" else ALIGNED):
+        left.append(Span(" " * (NAME - len(entry.row.signature))))
     when = began(entry, scene)
     if width_of(left) + len(when) + 1 > width:
         when = when.partition(", ")[0].replace("began at ", "")

@@ -17,6 +17,9 @@ from tuimon.signatures.finding import RANK, Finding
 GRAIN = 64
 """The right end of the rail moves in hops of 1/64 of the run, so that a mark does not creep at every record."""
 
+END = 5
+"""Cells for the newest step, "12.3k", whatever its length: a rail that changes its length moves every mark."""
+
 
 class Timeline(Sheet, can_focus=True):
     """One rail, and a line of names under it where there is room."""
@@ -29,33 +32,24 @@ class Timeline(Sheet, can_focus=True):
 
     def state(self, scene: Scene, width: int) -> object:
         low, high = extent(scene)
-        reached = (scene.last - low) * (room_of(low, high, width) - 1) // (high - low)
+        reached = (scene.last - low) * (room_of(scene, width) - 1) // (high - low)
         window = scene.window if scene.view.low is not None or scene.view.tail is not None else None
-        return (
-            scene.snapshot.findings,
-            low,
-            high,
-            reached,
-            window,
-            scene.view.cursor,
-            scene.ascii,
-            bool(scene.snapshot.records),
-        )
+        return scene.snapshot.findings, ends(scene), reached, window, scene.view.cursor, scene.ascii
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         return rail(scene, width)[:height]
 
     def on_click(self, event: events.Click) -> None:
         low, high = extent(self.scene)
-        left, _ = ends(low, high)
-        room = room_of(low, high, self.size.width)
+        left, _ = ends(self.scene)
+        room = room_of(self.scene, self.size.width)
         if room > 1 and high > low:
             share = min(max((event.x - len(left)) / (room - 1), 0.0), 1.0)
             self.post_message(self.StepChosen(round(low + share * (high - low))))
 
 
 def extent(scene: Scene) -> tuple[int, int]:
-    """First step and a round last one for the rail."""
+    """First step and a round last one, for the places of marks."""
     low, high = scene.first, scene.last
     grain = 1
     while grain * GRAIN < high - low:
@@ -63,22 +57,26 @@ def extent(scene: Scene) -> tuple[int, int]:
     return low, low + max(-(-(high - low) // grain) * grain, 1)
 
 
-def ends(low: int, high: int) -> tuple[str, str]:
-    """What stands at both ends of the rail."""
-    return f" {words.short(low)} ", f" {words.short(high)} "
+def ends(scene: Scene) -> tuple[str, str]:
+    """What stands at both ends of the rail: the first and the newest step."""
+    if not scene.snapshot.records:
+        return "", ""
+    return f" {words.short(scene.first)} ", f" {words.short(scene.last):<{END}}"
 
 
-def room_of(low: int, high: int, width: int) -> int:
+def room_of(scene: Scene, width: int) -> int:
     """Cells of the rail itself."""
-    return width - sum(map(len, ends(low, high)))
+    return width - sum(map(len, ends(scene)))
 
 
 def rail(scene: Scene, width: int) -> list[Line]:
-    """The rail and the names under it, each in `width` cells."""
+    """The rail and the names under it, each in `width` cells; blank before the first record."""
+    if not scene.snapshot.records:
+        return [(), ()]
     alphabet = marks(scene.ascii)
     low, high = extent(scene)
-    left, right = ends(low, high)
-    room = room_of(low, high, width)
+    left, right = ends(scene)
+    room = room_of(scene, width)
     if room < 4:
         return [(Span(left.strip(), "dim"),)]
     cells = [(alphabet.rail, "faint")] * room
@@ -86,13 +84,12 @@ def rail(scene: Scene, width: int) -> list[Line]:
     def place(step: int) -> int:
         return min(max((step - low) * (room - 1) // (high - low), 0), room - 1)
 
-    if scene.snapshot.records:
-        reached = place(scene.last)
-        cells[reached + 1 :] = [(" ", "plain")] * (room - reached - 1)
-        view_low, view_high = scene.window
-        if scene.view.low is not None or scene.view.tail is not None:
-            a, b = place(view_low), place(view_high)
-            cells[a : b + 1] = [(alphabet.window, "chosen")] * (b - a + 1)
+    reached = place(scene.last)
+    cells[reached + 1 :] = [(" ", "plain")] * (room - reached - 1)
+    view_low, view_high = scene.window
+    if scene.view.low is not None or scene.view.tail is not None:
+        a, b = place(view_low), place(view_high)
+        cells[a : b + 1] = [(alphabet.window, "chosen")] * (b - a + 1)
     names: list[tuple[int, Finding]] = []
     # Painted gravest last: where two share a cell, the graver one is seen.
     for finding in sorted(scene.snapshot.findings, key=lambda f: (f.active, RANK[f.severity])):
