@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tuimon.record import Mark
+from tuimon.signatures.accumulation import ACCUMULATION, accumulated
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import FAR, FOLD, NEAR, digits, short
@@ -110,21 +111,11 @@ class ExplodingGradient(Detector):
         return [*self._findings, self._told(None)] if self._open is not None else self._findings
 
 
-ACCUMULATION = 32
-"""Records from the start over which accumulation must show."""
-
-EXPONENT = 0.8
-"""Least growth exponent: sums of n gradients of one direction grow as n, random ones as its square root."""
-
-RESIDUAL = 0.08
-"""Root mean square of the residuals of ln(grad_norm): accumulation averages the noise of the batches away."""
-
-
 class GradientsAccumulate(Detector):
-    """The gradient norm grows as a straight line from the first step: zero_grad is missing or misplaced.
+    """The gradient norm grows as a power of the steps, smoothly, from the first one: zero_grad is missing or misplaced.
 
-    Fits ln(grad_norm) against ln(steps since the start) over the first 32 records. Errs where the first records are not
-    the first steps; it then stays silent, because the exponent is not near one.
+    Judged once, over the first 32 records. Errs where the first records are not the first steps; it then stays silent,
+    because there is no such power.
     """
 
     def __init__(self) -> None:
@@ -143,22 +134,12 @@ class GradientsAccumulate(Detector):
             self._fit()
 
     def _fit(self) -> None:
-        first, values = self._points[0][0], [value for _, value in self._points]
-        stride = self._points[1][0] - first
-        if min(values) <= 0.0 or stride <= 0 or first > stride:
-            return
-        xs = [math.log((step - first) / stride + 1.0) for step, _ in self._points]
-        ys = [math.log(value) for value in values]
-        mean_x, mean_y = math.fsum(xs) / len(xs), math.fsum(ys) / len(ys)
-        sxx = math.fsum([(x - mean_x) ** 2 for x in xs])
-        exponent = math.fsum([(x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)]) / sxx
-        rest = [y - mean_y - exponent * (x - mean_x) for x, y in zip(xs, ys, strict=True)]
-        residual = math.sqrt(math.fsum([r * r for r in rest]) / len(rest))
-        if exponent >= EXPONENT and residual <= RESIDUAL:
-            last = self._points[-1][0]
+        steps, values = zip(*self._points, strict=True)
+        exponent = accumulated(steps, values)
+        if exponent is not None:
             grown = f"grad_norm {short(values[0])} -> {short(values[-1])}"
-            why = f"{grown} over steps {first}-{last}, as steps^{exponent:.2f}"
-            self._findings = [Finding("gradients-accumulate", "gradient", "warning", first, last, True, why)]
+            why = f"{grown} over steps {steps[0]}-{steps[-1]}, as steps^{exponent:.2f}"
+            self._findings = [Finding("gradients-accumulate", "gradient", "warning", steps[0], steps[-1], True, why)]
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -178,13 +159,17 @@ ORDERED = 0.7
 ROUNDED = 8
 """Digits up to which a log rounds: its 0.000 may be any small number, or none that was computed."""
 
+EQUAL, EXACT = 3, 6
+"""Evaluations that agree in six digits or more: those of a network that changes do not."""
+
 
 class ZeroGradient(Detector):
     """The gradient norm is exactly zero: nothing reaches the parameters.
 
     Three lines in a row. A log whose every gradient norm is zero while the loss moves did not compute it, and is
-    left alone: such a log is judged after 16 losses, unless they are all equal, and never when it rounds; so is a
-    loss of exactly zero that was reached by training.
+    left alone: such a log is judged after 16 losses, unless they are all equal, and one that rounds only when its
+    validation loss repeats to the last digit, three times, while the loss changes from record to record and goes
+    nowhere; so is a loss of exactly zero that was reached by training.
     """
 
     def __init__(self) -> None:
@@ -195,32 +180,32 @@ class ZeroGradient(Detector):
         self._loss: float | None = None
         self._first: list[float] = []
         self._recent: list[float] = []
+        self._val: float | None = None
+        self._equal = 0
         self._findings: list[Finding] = []
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once while every gradient norm is positive."""
         gn = stretch.gn
-        if not gn.values or gn.low > 0.0:
+        if not self._run and (not gn.values or gn.low > 0.0):
             self._loss = stretch.loss.values[-1] if stretch.loss.values else self._loss
-            if gn.values:
-                self._ever = True
-                self._close(gn.steps[0])
+            self._ever = self._ever or bool(gn.values)
             return
-        for step, (loss, value) in stretch.rows("loss", "grad_norm"):
+        for step, (loss, value, val) in stretch.rows("loss", "grad_norm", "val_loss"):
             self._loss = loss if loss is not None else self._loss
-            if value is None:
-                continue
-            if value != 0.0:
+            if value == 0.0:
+                self._zero(step)
+            elif value is not None:
                 self._ever = True
                 self._close(step)
-                continue
-            self._zero(step)
+            if val is not None and self._run and not self._ever:
+                self._evaluate(step, val)
 
     def _zero(self, step: int) -> None:
         self._run += 1
         if self._run == 1:
             self._since = step
-            self._first, self._recent = [], []
+            self._first, self._recent, self._val, self._equal = [], [], None, 0
         if self._run == ZEROS:
             self._detected = step
         if self._loss is not None:
@@ -228,6 +213,18 @@ class ZeroGradient(Detector):
             if len(self._first) < FALLING:
                 self._first.append(self._loss)
             del self._recent[:-FALLING]
+
+    def _evaluate(self, step: int, value: float) -> None:
+        """Counts evaluations that agree; one that differs says for good that something moves."""
+        same = self._val is None or value == self._val
+        self._equal = self._equal + 1 if same and self._equal >= 0 and digits(value) >= EXACT else -1
+        self._val = value
+        if self._equal == EQUAL and self._rounds():
+            self._detected = step
+
+    def _rounds(self) -> bool:
+        """Few digits: a zero of such a log may stand for a small number, or for none that was computed."""
+        return all(digits(loss) <= ROUNDED for loss in self._first)
 
     def _close(self, step: int) -> None:
         if self._run >= ZEROS and len(self._findings) < KEPT:
@@ -240,6 +237,7 @@ class ZeroGradient(Detector):
         if self._run < ZEROS or not self._recent or self._finished() or (not self._ever and self._moves()):
             return None
         why = f"grad_norm exactly 0 in {self._run} lines from {self._since}, loss {short(self._recent[-1])}"
+        why += f", val_loss {self._val:.12g} in {self._equal} evaluations" if self._equal >= EQUAL else ""
         return Finding("zero-gradient", "plateau", "failure", self._since, self._detected, ended is None, why, ended)
 
     def _finished(self) -> bool:
@@ -252,7 +250,7 @@ class ZeroGradient(Detector):
         Without gradients the losses are independent draws around one level: their order means nothing.
         """
         losses = self._first
-        if all(digits(loss) <= ROUNDED for loss in losses):
+        if self._rounds() and self._equal < EQUAL:
             return True
         if len(set(losses)) == 1:
             return False
