@@ -20,7 +20,7 @@ def test_a_lesson_tells_what_lit_since_when_and_what_to_check(name: str) -> None
 
 def test_the_lesson_of_a_healthy_run_is_silence() -> None:
     name = next(name for name, run in RUNS.items() if not run.signature)
-    assert "Nothing lit" in tour.lesson(RUNS[name])
+    assert "No failure and no warning" in tour.lesson(RUNS[name])
 
 
 def test_the_tour_goes_on_with_enter_and_ends_with_q(

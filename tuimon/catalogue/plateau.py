@@ -113,7 +113,7 @@ PLATEAU = (
         signature="uniform-prediction",
         family="plateau",
         severity="failure",
-        symptom="loss flat at ln C (C classes): all equally likely",
+        symptom="loss flat at ln C for C classes: all equally likely",
         separator=f"level within .02 of ln C ({uniform_loss(10):.3f} for ten classes); under it is prior-prediction",
         causes=(
             "labels shuffled against their inputs",
@@ -131,7 +131,7 @@ PLATEAU = (
         signature="prior-prediction",
         family="plateau",
         severity="failure",
-        symptom="loss flat under ln C (C classes): inputs are ignored",
+        symptom="loss flat under ln C for C classes: inputs ignored",
         separator="level equals the entropy of the label counts; exp(level) is the effective number of classes",
         causes=(
             "labels shuffled against their inputs, classes unequal",

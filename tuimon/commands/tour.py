@@ -48,7 +48,9 @@ def lesson(run: DemoRun) -> str:
     found = next((finding for finding in snapshot.findings if finding.signature == run.signature), None)
     lines = [f"{run.name}: {run.story}"]
     if found is None:
-        lines.append(f"Nothing lit in {snapshot.records:,} records, and nothing should: it only looks bad.")
+        lines.append(
+            f"No failure and no warning in {snapshot.records:,} records, and none should be: it only looks bad."
+        )
         return "\n".join(fill(line, WIDTH, break_on_hyphens=False) for line in lines)
     row = BY_SIGNATURE[found.signature]
     lines += [
