@@ -5,6 +5,7 @@ from __future__ import annotations
 from tuimon.signatures.divergence import Excursions
 from tuimon.signatures.early import BelowFloor, DivergesFromStart, InitialLossOff
 from tuimon.signatures.fit import Overfitting, Undertrained, ValidationBelowTraining
+from tuimon.signatures.given_back import GivenBack
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.layers import DeadUnits, SaturatedUnits, VanishingGradient
 from tuimon.signatures.nan import NonFinite
@@ -25,6 +26,7 @@ DETECTORS: tuple[type[Detector], ...] = (
     Excursions,
     DivergesFromStart,
     YoungSpike,
+    GivenBack,
     SlowDivergence,
     Oscillation,
     BelowFloor,

@@ -1,0 +1,187 @@
+"""Runs that give back what they had learned, and come to rest there."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import sub
+from typing import NamedTuple
+
+from tuimon.record import Mark
+from tuimon.signatures.course import LR_RISE, Course
+from tuimon.signatures.finding import Finding
+from tuimon.signatures.growth import NEAR, short
+from tuimon.signatures.stretch import Detector, Stretch
+from tuimon.stats import MAD_TO_SIGMA, median
+
+POINTS = 16
+"""Losses in a piece: its median is known to a third of their noise, and one wild record does not move it."""
+
+GIVEN_BACK = 0.5
+"""Share of the progress above the best piece that is lost ground."""
+
+REGAINED = 0.25
+"""Share below which the ground is regained."""
+
+LASTS = 12
+"""Pieces on lost ground, 192 losses: catapults, restarts of a schedule and changes of data are back before."""
+
+RECENT, FALLING = 4, 0.1
+"""A loss that is coming back loses a tenth of its height from four pieces to the next four."""
+
+AT_ONCE = 4
+"""Pieces within which the ground is lost in a jump; more of them are a creep."""
+
+KEPT = 8
+"""Findings kept that are over."""
+
+REMEMBERED = 64
+"""Best pieces kept: a rewind over more of them starts anew."""
+
+YOUNG = 4
+"""Pieces from the start within which a best piece is one of a run that never held what it learned."""
+
+
+class Piece(NamedTuple):
+    """Sixteen losses in a row.
+
+    Attributes:
+        number: how many pieces there were before.
+        end: step of the last one.
+        middle, noise: their median, and the scale of single ones.
+        lr, peak: the learning rate there, and the highest one so far; None and 0.0 where not logged.
+    """
+
+    number: int
+    end: int
+    middle: float
+    noise: float
+    lr: float | None
+    peak: float
+
+
+class GivenBack(Detector):
+    """The loss has lost more than half of its progress, for 192 records, and is not on its way back.
+
+    Excursions compare with the last 64 records and with the start of the run. The commonest end of a divergence in
+    classification lies between: the network forgets, and rests near the loss of a uniform guess. Here medians of 16
+    losses are compared with the best of them: lost ground is half of the way back to the first losses, and 3 sigmas of
+    single losses, which is 9 of a median. It is `lr-too-high` where the learning rate had risen or the best lies within
+    the first 64 losses, `unrecovered-spike` after a jump, `slow-divergence` else; dated where the loss was last near
+    its best. Not told while the learning rate is above that of the best piece but not above its earlier peak: a
+    schedule does that. Errs on data that become harder for good.
+    """
+
+    def __init__(self) -> None:
+        self._start: list[float] = []
+        self._lr: float | None = None
+        self._peak = 0.0
+        self._pieces = 0
+        self._bests: deque[Piece] = deque(maxlen=REMEMBERED)
+        self._over: deque[Finding] = deque(maxlen=KEPT)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._points: list[float] = []
+        self._near: Piece | None = None
+        self._heights: list[float] = []
+        self._lost = 0
+        self._finding: Finding | None = None
+
+    def update(self, stretch: Stretch) -> None:
+        """Cuts the losses in pieces, wherever the stretch ends."""
+        values, lrs = stretch.loss.values, stretch.lr
+        start = 0
+        while start < len(values):
+            end = min(len(values), start + POINTS - len(self._points))
+            self._points.extend(values[start:end])
+            if len(self._points) == POINTS:
+                step = stretch.loss.steps[end - 1]
+                known = bisect_right(lrs.steps, step)
+                self._take(self._piece(step, lrs.values[known - 1] if known else self._lr), stretch.course)
+                self._points = []
+            start = end
+        if lrs.values:
+            self._lr = lrs.values[-1]
+
+    def _piece(self, step: int, lr: float | None) -> Piece:
+        points = self._points
+        if not self._start:
+            self._start = points[:5]
+        # From differences, so that a fall within the piece is not taken for noise.
+        noise = MAD_TO_SIGMA * median(map(abs, map(sub, points[1:], points))) / math.sqrt(2.0)
+        self._peak = max(self._peak, lr or 0.0)
+        self._pieces += 1
+        return Piece(self._pieces - 1, step, median(points), noise, lr, self._peak)
+
+    def _take(self, piece: Piece, course: Course) -> None:
+        if not self._bests or piece.middle <= self._bests[-1].middle:
+            self._bests.append(piece)
+        best = self._bests[-1]
+        progress, height = median(self._start) - best.middle, piece.middle - best.middle
+        if self._near is None or height <= REGAINED * progress:
+            self._near = piece
+            self._end(piece.end)
+        lost = height > max(GIVEN_BACK * progress, NEAR * best.noise)
+        if not lost or progress <= 0.0 or course.silent or _scheduled(piece, best):
+            self._lost = 0
+            return
+        self._lost += 1
+        self._heights = [*self._heights[1 - 2 * RECENT :], height]
+        if self._finding is None and self._lost >= LASTS and not self._comes_back():
+            self._finding = self._told(piece, best, self._near)
+
+    def _end(self, step: int | None) -> None:
+        if self._finding is not None:
+            self._over.append(replace(self._finding, active=False, ended_step=step))
+            self._finding = None
+
+    def _comes_back(self) -> bool:
+        """The last four pieces lie clearly under the four before."""
+        earlier, later = sum(self._heights[:RECENT]), sum(self._heights[RECENT:])
+        return earlier - later > FALLING * earlier
+
+    def _told(self, piece: Piece, best: Piece, near: Piece) -> Finding:
+        raised = best.lr is not None and piece.lr is not None and piece.lr > LR_RISE * best.lr
+        jumped = piece.number - self._lost - near.number < AT_ONCE
+        signature = "unrecovered-spike" if jumped else "slow-divergence"
+        if raised or best.number < YOUNG:
+            signature = "lr-too-high"
+        first = median(self._start)
+        share = 100 * (piece.middle - best.middle) / (first - best.middle)
+        why = f"loss {short(first)} -> {short(best.middle)} at {best.end} -> {short(piece.middle)} at {piece.end}: "
+        why += f"{share:.0f} % of its progress given back, for {self._lost * POINTS} records"
+        if piece.lr is not None:
+            why += f", lr {short(best.lr)} -> {short(piece.lr)}" if raised and best.lr else f", lr {short(piece.lr)}"
+        return Finding(signature, "divergence", "failure", near.end, piece.end, True, why)
+
+    def mark(self, mark: Mark, course: Course) -> None:
+        """A restart of the file is another run; a header alone goes on with this one."""
+        if mark.kind == "restart":
+            self.rewind(0, course)
+
+    def rewind(self, step: int, course: Course) -> None:
+        """What the overtaken pass had reached is no measure for the one that goes on earlier."""
+        self._end(course.last_step)
+        while self._bests and self._bests[-1].end >= step:
+            self._bests.pop()
+        if course.first_step is None or step <= course.first_step:
+            self._start = []
+            self._pieces = 0
+            self._peak = 0.0
+        self._restart()
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The grounds lost and regained, and what is lost now."""
+        return (*self._over, self._finding) if self._finding is not None else tuple(self._over)
+
+
+def _scheduled(piece: Piece, best: Piece) -> bool:
+    """The learning rate has come back to where it was before the best piece, and so may the loss."""
+    if piece.lr is None or best.lr is None:
+        return False
+    return LR_RISE * best.lr < piece.lr <= LR_RISE * best.peak and best.peak > LR_RISE * best.lr
