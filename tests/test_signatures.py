@@ -108,7 +108,7 @@ def test_a_loss_that_changes_its_sign_is_left_alone() -> None:
 
 def test_a_resumed_run_with_another_level_is_a_note() -> None:
     first = run(400)
-    second = run(300, lambda step: {"loss": 1.9}, start=350)
+    second = run(100, lambda step: {"loss": 1.9}, start=350)
     snapshot = watched([*first, *second])
     assert loud(snapshot) == []
     assert "resumed" in [finding.signature for finding in snapshot.findings]

@@ -104,6 +104,13 @@ def test_after_a_rewind_the_overtaken_pass_is_no_measure() -> None:
     assert not [f for f in watched(rows).findings if "given back" in f.evidence]
 
 
+def test_a_resume_that_stays_far_above_what_was_reached() -> None:
+    """The wrong checkpoint, or a lost optimizer: after 192 records it is no longer finding its level."""
+    rows = forgetting(learning, steps=600)
+    rows += [(step, at, metrics | {"loss": 1.9}) for step, at, metrics in forgetting(learning, steps=900)[549:]]
+    assert found(watched(rows), "unrecovered-spike").onset_step in range(530, 600)
+
+
 def test_any_split_says_the_same() -> None:
     rows = forgetting(lambda step: learning(step) if step < 300 else UNIFORM - 0.2)
     whole = watched(rows)
