@@ -15,7 +15,7 @@ from tuimon.app.explain import ExplainScreen, ExplainSheet
 from tuimon.app.following import Place
 from tuimon.app.lab import LabSheet
 from tuimon.app.monitor_app import MonitorApp, Options
-from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.app.themes import THEMES, variables
 from tuimon.app.triage import TriageSheet
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.cli import main
@@ -24,6 +24,7 @@ from tuimon.estimate import Estimate
 from tuimon.monitor import Snapshot
 from tuimon.panels.ink import width_of
 from tuimon.panels.lab.bench import bench_of
+from tuimon.panels.palette import DARK
 from tuimon.panels.scene import Scene
 from tuimon.signatures.finding import Finding
 from tuimon.store import Store

@@ -46,7 +46,7 @@ async def test_samples_that_are_the_whole_run_give_the_panels_of_the_screen() ->
 
 
 def test_without_colour_there_is_none_and_in_ascii_nothing_else() -> None:
-    plain = first_picture(store(), "run.jsonl", 100, 30, plain=True, color=False)
+    plain = first_picture(store(), "run.jsonl", 100, 30, plain=True, colours=None)
     assert plain.isascii()
     assert "\x1b[36m" not in plain and "\x1b[0m" not in plain
 

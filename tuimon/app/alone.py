@@ -8,7 +8,8 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.app.themes import THEMES, variables
+from tuimon.panels.palette import DARK
 
 
 class AloneApp(App[None]):

@@ -15,7 +15,7 @@ from tuimon.app.drawing import EXIT_HUNG_UP
 from tuimon.app.following import Place
 from tuimon.app.messages import Arrived, StatusChanged
 from tuimon.app.terminal import on_signals, only_clicks
-from tuimon.app.themes import DARK, THEMES, variables
+from tuimon.app.themes import THEMES, variables
 from tuimon.follow import Status
 from tuimon.monitor import Monitor, Snapshot
 from tuimon.panels import words
@@ -25,6 +25,7 @@ from tuimon.panels.grid import PanelGrid
 from tuimon.panels.header import Header
 from tuimon.panels.keys import KEYS, Keys, in_ascii
 from tuimon.panels.large import LargePanel
+from tuimon.panels.palette import DARK
 from tuimon.panels.preview import extent_of
 from tuimon.panels.records import RecordsView
 from tuimon.panels.scene import Scene

@@ -1,42 +1,15 @@
-"""Colours, as data: what each ink looks like on a dark terminal, on a light one, and in sixteen colours.
-
-All three leave the background to the terminal: a monitor belongs into the tmux it runs in, and a background in every
-cell doubles the bytes of a change. The colours stand exactly on the 256-colour cube, whose codes are half as long as
-RGB ones.
-"""
+"""The colours of the palettes as themes of the toolkit."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from textual.theme import BUILTIN_THEMES, Theme
 
-
-class Colours(NamedTuple):
-    """One colour per ink."""
-
-    dim: str
-    faint: str
-    failure: str
-    warning: str
-    note: str
-    healthy: str
-    code: str
-    chosen: str
-    badge: str
-
-
-DARK = Colours("#9e9e9e", "#767676", "#ff5f5f", "#ffaf5f", "#87afd7", "#87d787", "#87d7d7", "#5fafff", "#1c1c1c")
-LIGHT = Colours("#585858", "#808080", "#d70000", "#af5f00", "#005faf", "#008700", "#005f87", "#0087d7", "#ffffff")
-SIXTEEN = Colours(
-    *("ansi_default", "ansi_bright_black", "ansi_red", "ansi_yellow", "ansi_cyan", "ansi_green", "ansi_cyan"),
-    *("ansi_blue", "ansi_black"),
-)
+from tuimon.panels.palette import DARK, LIGHT, SIXTEEN, Colours
 
 
 def variables(colours: Colours) -> dict[str, str]:
     """The stylesheet's variables for a set of colours."""
-    return {f"ink-{name}": colour for name, colour in colours._asdict().items()}
+    return {f"ink-{name.replace('_', '-')}": colour for name, colour in colours._asdict().items()}
 
 
 def theme(name: str, colours: Colours, *, dark: bool) -> Theme:

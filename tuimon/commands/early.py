@@ -46,13 +46,14 @@ class Early:
 
 
 @contextlib.contextmanager
-def early(file: str, name: str, *, plain: bool = False, **source: Any) -> Iterator[Early]:
+def early(file: str, name: str, *, plain: bool = False, theme: str = "dark", **source: Any) -> Iterator[Early]:
     """Draws the picture; at the end the keyboard is as it was, and the screen too if nobody took it over.
 
     Args:
         file: path of the log.
         name: of it, as a person may see it.
         plain: ASCII only.
+        theme: a key of PALETTES.
         source: `roles` and `step`, as `open_source` takes them; with a `format` forced there is no picture.
     """
     store = None if source.pop("format", None) else _samples(file, **source)
@@ -60,13 +61,14 @@ def early(file: str, name: str, *, plain: bool = False, **source: Any) -> Iterat
     if store is None:
         yield found
         return
+    from tuimon.panels.palette import PALETTES
     from tuimon.panels.preview import LEAVE, first_picture
 
     size = os.get_terminal_size(SCREEN)
     found.hush()
     try:
-        color = not os.environ.get("NO_COLOR")
-        _write(first_picture(store, name, size.columns, size.lines, plain=plain, color=color))
+        colours = None if os.environ.get("NO_COLOR") else PALETTES[theme]
+        _write(first_picture(store, name, size.columns, size.lines, plain=plain, colours=colours))
         yield found
     finally:
         if not found.handed_over:

@@ -83,7 +83,7 @@ def _follow(args: argparse.Namespace) -> int:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     # Nothing is let go while the program loads: looking for garbage costs a tenth of the time to the first picture.
     gc.disable()
-    with early(args.file, _name(args), plain=args.ascii, **source_arguments(args)) as first:
+    with early(args.file, _name(args), plain=args.ascii, theme=_theme(args), **source_arguments(args)) as first:
         opened = _open(args, stdin)
         from tuimon.app.following import Place
         from tuimon.app.monitor_app import MonitorApp
@@ -141,12 +141,16 @@ def _options(args: argparse.Namespace) -> Options:
     wanted = config(config_path())
     return Options(
         name=_name(args),
-        theme="sixteen" if args.low_color else "light" if args.light else "dark",
+        theme=_theme(args),
         ascii=args.ascii or (args.once and not writes_pictures()),
         fps=args.fps,
         keys=wanted.keys,
         notice=wanted.wrong[0] if wanted.wrong else "",
     )
+
+
+def _theme(args: argparse.Namespace) -> str:
+    return "sixteen" if args.low_color else "light" if args.light else "dark"
 
 
 def _name(args: argparse.Namespace) -> str:

@@ -55,6 +55,8 @@ _INKS = {
 }
 _SEVERITY_INK = {"failure": FAILURE, "warning": WARNING, "note": NOTE}
 _LOSSES = ("loss", "val_loss")
+WAITING = "loss"
+"""The panel that says for all of them that nothing has come yet."""
 _SCHEDULES = ("lr",)
 """Metrics that are set and not measured: no best value, and no point of them is an outlier."""
 
@@ -221,7 +223,8 @@ class MetricPanel(Patched, can_focus=True):
         if column is None or not column.count or snapshot.first_step is None or snapshot.last_step is None:
             self._strokes = self._title = None
             words = f"no {name} in this log yet" if snapshot.records and name else ""
-            words = words if snapshot.records else "waiting for the first record"
+            if not snapshot.records and label == WAITING:
+                words = "waiting for the first record"
             return blank_picture(layout, Title(name, ""), words)
         # A rewound or unsorted log has columns that reach past the newest step.
         extent = _extent(column, snapshot)

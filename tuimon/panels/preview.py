@@ -13,24 +13,12 @@ from typing import NamedTuple
 from tuimon import braille
 from tuimon.numerals import step_text, value_text
 from tuimon.panels.curve import Curve
-from tuimon.panels.frame import BAD, DIM, NAME, VALUE, Marks, Title, blank_picture, body_picture, layout_of, titled
+from tuimon.panels.frame import BAD, DIM, NAME, Marks, Title, blank_picture, body_picture, layout_of, titled
+from tuimon.panels.palette import DARK, Colours, code_of
 from tuimon.panels.view import View
 from tuimon.store import Column, Store
 
 LABELS = {"loss": "loss", "val_loss": "val loss", "grad_norm": "grad norm", "lr": "lr"}
-
-_LINE = {"loss": "36", "val_loss": "35", "grad_norm": "32", "lr": "94"}
-_INKS = {
-    braille.FAINT: "90",
-    braille.NAN: "1;31",
-    braille.INF: "1;31",
-    braille.OUTLIER: "33",
-    braille.NONPOSITIVE: "33",
-    NAME: "1",
-    DIM: "90",
-    VALUE: "",
-    BAD: "1;31",
-}
 
 ENTER = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J"
 """Alternate screen, no cursor, blank."""
@@ -71,7 +59,9 @@ def _columns(width: int, count: int) -> list[tuple[int, int]]:
     return [(k * room // count + 2 * k, (k + 1) * room // count - k * room // count) for k in range(count)]
 
 
-def first_picture(store: Store, name: str, width: int, height: int, *, plain: bool = False, color: bool = True) -> str:
+def first_picture(
+    store: Store, name: str, width: int, height: int, *, plain: bool = False, colours: Colours | None = DARK
+) -> str:
     """The sequences that draw it over the whole terminal.
 
     Args:
@@ -79,12 +69,12 @@ def first_picture(store: Store, name: str, width: int, height: int, *, plain: bo
         name: of the input, as a person may see it.
         width, height: of the terminal.
         plain: ASCII only.
-        color: with colours.
+        colours: None for none.
     """
     last = store.last_step
     out = [ENTER, f" {name}  step {last:,}  reading"[:width] if last is not None else ""]
     for place, (metric, label) in zip(places(width, height), LABELS.items(), strict=False):
-        out.extend(_panel(place, label, metric, store.columns, plain=plain, color=color))
+        out.extend(_panel(place, label, metric, store.columns, plain=plain, colours=colours))
     return "".join(out)
 
 
@@ -94,8 +84,19 @@ def extent_of(columns: Mapping[str, Column]) -> tuple[int, int] | None:
     return (min(walk.steps[0] for walk in walks), max(walk.steps[-1] for walk in walks)) if walks else None
 
 
+def _codes(colours: Colours) -> dict[str, str]:
+    """Ink -> what the terminal is sent for it."""
+    axis, failure, warning = (code_of(colour) for colour in (colours.axis, colours.failure, colours.warning))
+    return {
+        **dict.fromkeys((braille.FAINT, DIM), axis),
+        **dict.fromkeys((braille.NAN, braille.INF, BAD), f"1;{failure}"),
+        **dict.fromkeys((braille.OUTLIER, braille.NONPOSITIVE), warning),
+        NAME: "1",
+    }
+
+
 def _panel(
-    place: Place, label: str, metric: str, columns: Mapping[str, Column], *, plain: bool, color: bool
+    place: Place, label: str, metric: str, columns: Mapping[str, Column], *, plain: bool, colours: Colours | None
 ) -> Iterator[str]:
     layout = layout_of(place.width, place.height)
     column, extent = columns.get(metric), extent_of(columns)
@@ -107,12 +108,12 @@ def _panel(
         best = metric in ("loss", "val_loss") and column.best is not None and column.best_step is not None
         extreme = (f"best {value_text(column.best)}", f"@{step_text(column.best_step or 0)}") if best else ("", "")
         picture = titled(body, layout, Title(label, value_text(column.last), *extreme))
-    inks = {**_INKS, braille.CURVE: _LINE[metric]}
+    inks = {**_codes(colours), braille.CURVE: code_of(getattr(colours, metric))} if colours else {}
     for y, (text, row) in enumerate(zip(picture.rows, picture.inks, strict=True), place.y + 1):
         yield f"\x1b[{y};{place.x + 1}H"
         start = 0
         for ink, cells in groupby(row):
             piece = text[start : start + len(list(cells))]
             start += len(piece)
-            code = inks.get(ink, "") if color else ""
+            code = inks.get(ink, "")
             yield f"\x1b[{code}m{piece}\x1b[0m" if code else piece

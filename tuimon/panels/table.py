@@ -26,7 +26,7 @@ INDENT = 2
 NAME = max(len(row.signature) for row in ROWS)
 """Cells for a name, so that what is seen stands in a column."""
 
-ALIGNED, WIDE = 80, 100
+ALIGNED, WIDE = 80, 112
 """Cells from which it does: beside its onset a lit row has less room for it."""
 
 NARROW = 60
