@@ -138,3 +138,76 @@ def test_a_spike_among_the_first_records_must_dwarf_them() -> None:
     rows = [(500 * (i + 1), None, {"loss": loss}) for i, loss in enumerate(losses)]
     assert found(watched(rows), "loss-spike").onset_step == 3500
     assert loud(watched([(s, t, m) for s, t, m in rows if s not in {3500, 4000}])) == []
+
+
+def wild(step: int) -> Metrics:
+    """Clipped steps that are far too long: the loss jumps about, a hundred times above where it began."""
+    return {"loss": 0.8 if step == 0 else 80.0 * math.exp(random.Random(step).gauss(0, 0.9))}
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_loss_that_jumps_about_far_above_its_beginning_diverged(every: int) -> None:
+    rows = [row for row in run(400, wild) if row[0] % every == 0]
+    finding = found(watched(rows), "lr-too-high")
+    assert (finding.onset_step, finding.severity) == (every, "failure")
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("weight", [0.0, 0.95])
+def test_a_first_loss_that_was_a_lucky_draw_is_no_level(seed: int, weight: float) -> None:
+    rng = random.Random(seed)
+    value, rows = None, []
+    for step in range(600):
+        # The lucky one is 2.5 sigma down; the noise of a diffusion loss spans two decades.
+        drawn = 0.3 * math.exp(rng.gauss(0, 1.0) if step else -2.5)
+        value = drawn if value is None else weight * value + (1 - weight) * drawn
+        rows.append((step, None, {"loss": value}))
+    marks = [header(loss_smoothing=weight)] if weight else []
+    said = watched(rows, *marks).findings
+    assert [finding.evidence for finding in said if "from the start" in finding.evidence] == []
+
+
+def test_a_creep_that_ends_in_leaps_stays_told() -> None:
+    def creeps(step: int) -> Metrics:
+        level = 0.6 if step < 600 else 0.6 + 0.02 * math.exp((step - 600) / 110)
+        return {"loss": level * math.exp(random.Random(step).gauss(0, 0.2 if step < 1100 else 0.9))}
+
+    early, late = watched(run(1000, creeps)), watched(run(1500, creeps))
+    first, last = found(early, "slow-divergence"), found(late, "slow-divergence")
+    assert first.detected_step == last.detected_step
+    assert (last.active, last.onset_step) == (True, first.onset_step)
+
+
+def test_a_creep_that_comes_back_is_over() -> None:
+    def hill(step: int) -> Metrics:
+        height = 0.8 * math.exp(-(((step - 900) / 150) ** 2))
+        return {"loss": 0.6 + height + random.Random(step).gauss(0, 0.05)}
+
+    assert "slow-divergence" in watched(run(900, hill)).lit
+    assert "slow-divergence" not in watched(run(1500, hill)).lit
+
+
+@pytest.mark.parametrize(("folds", "signature"), [(9.0, "level-jump"), (40.0, "unrecovered-spike")])
+def test_a_gradient_that_grows_as_the_residuals_do_is_ordinary(folds: float, signature: str) -> None:
+    rng = random.Random(5)
+
+    def wrong_targets(step: int) -> Metrics:
+        if step < 300:
+            return {"loss": 0.02 + rng.gauss(0, 0.002)}
+        return {"loss": 2.0 + rng.gauss(0, 0.3), "grad_norm": folds * math.exp(rng.gauss(0, 0.1))}
+
+    assert loud(watched(run(600, wrong_targets))) == [signature]
+
+
+def test_a_log_with_a_generator_has_no_rule_for_its_loss() -> None:
+    def contest(step: int) -> Metrics:
+        return {"loss": 1.5 if step < 300 else 4.0, "g_loss": 0.7}
+
+    assert loud(watched(run(600, contest))) == []
+    assert loud(watched(run(600, contest, without=("g_loss",)))) != []
+
+
+def test_two_detectors_that_say_the_same_failure_say_it_once() -> None:
+    """The loss is above its start from the first records on, and later leaves that level as well."""
+    snapshot = watched(run(400, both(after(1, loss=8.0), after(200, loss=90.0))))
+    assert [finding.signature for finding in snapshot.findings if finding.severity == "failure"] == ["lr-too-high"]

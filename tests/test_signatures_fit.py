@@ -143,3 +143,8 @@ def test_a_stall_is_judged_by_the_run_s_own_pace() -> None:
     assert snapshot.lit == ("stalled-run",)
     assert snapshot.pace == pytest.approx(0.5)
     assert monitor.feed(Batch.from_rows(run(5, start=400))).lit == ()
+
+
+def test_a_first_loss_far_off_needs_no_second_one() -> None:
+    rows = [(10 * i, None, {"loss": value}) for i, value in enumerate([9.0, 2.1, 1.9, 1.8, 1.7, 1.6])]
+    assert found(watched(rows, header(num_classes=10)), "initial-loss-off").onset_step == 0

@@ -173,3 +173,18 @@ def test_layers_tell_vanishing_dead_and_saturated() -> None:
     assert (
         loud(watched(run(300, lambda step: {"dead_fraction/fc1": 0.4, "grad_norm/a": 0.1, "grad_norm/b": 1.0}))) == []
     )
+
+
+def test_where_the_learning_rate_is_gone_the_level_says_nothing_of_the_labels() -> None:
+    rng = random.Random(7)
+
+    def stops(step: int) -> Metrics:
+        fallen = min(step, 100) / 100
+        return {"loss": 2.3 - 0.35 * fallen + rng.gauss(0, 0.03), "lr": 0.1 if step < 100 else 1e-5}
+
+    assert loud(watched(run(1200, stops), header(num_classes=10))) == ["flat-midway"]
+
+
+def test_a_sparse_log_stands_by_its_steps() -> None:
+    rows = run(1100, level(math.log(10)), every=10)
+    assert found(watched(rows, header(num_classes=10)), "uniform-prediction").severity == "failure"

@@ -42,6 +42,13 @@ MIXED = 2
 SCALERS = ("loss_scale", "loss scale", "grad_scale", "skipped")
 """Metrics that show a loss scaler at work."""
 
+CONTESTED = frozenset((
+    "g_loss", "d_loss", "loss_g", "loss_d", "gen_loss", "disc_loss", "generator_loss", "discriminator_loss",
+    "critic_loss", "actor_loss", "policy_loss", "return", "reward", "mean_reward", "episode_reward", "ep_rew_mean",
+    "episode_return", "rollout/ep_rew_mean", "train/policy_gradient_loss", "train/value_loss",
+))  # fmt: skip
+"""Metrics that only a run has whose loss is a contest: two networks, or a policy and what it earns."""
+
 RAW_OBJECTIVES = frozenset(("rl", "gan", "preference", "dpo", "ppo", "grpo", "adversarial"))
 """Objectives whose loss is not meant to fall: shapes of the loss say nothing about them."""
 
@@ -67,7 +74,7 @@ class Course:
         scaled: a loss scaler is at work.
         outline: the whole run in blocks, as of the last renewal.
         evaluations: finite validation losses, as of the last renewal.
-        logged: roles that have had a finite value, as of the last renewal.
+        logged: roles that have had a finite value (and metrics of CONTESTED), as of the last renewal.
     """
 
     def __init__(self) -> None:  # noqa: PLR0915 - a field per line
@@ -113,7 +120,11 @@ class Course:
     @property
     def silent(self) -> bool:
         """The loss is not one that falls when training works: only non-finite values and dead gradients speak."""
-        return self.mixed or str(self.meta.get("objective", "")).lower() in RAW_OBJECTIVES
+        return (
+            self.mixed
+            or not CONTESTED.isdisjoint(self.logged)
+            or str(self.meta.get("objective", "")).lower() in RAW_OBJECTIVES
+        )
 
     @property
     def progress(self) -> float:
@@ -157,6 +168,8 @@ class Course:
         if self.last_step is None or newest > self.last_step:
             self.last_step = newest
         self.records += len(stretch)
+        there = CONTESTED & stretch.columns.keys()
+        self._new_logged |= {name for name in there if any(value is not None for value in stretch.columns[name])}
         if not self.scaled:
             columns = [stretch.columns[name] for name in SCALERS if name in stretch.columns]
             self.scaled = any(value is not None for column in columns for value in column)

@@ -29,9 +29,16 @@ SETTLED = 20
 CLIMB = 0.25
 """Further rise, as a share of the first one, that makes a climb of it: a step up in the data stays where it is."""
 
-ORDINARY_FOLD = 5.0
-"""Gradient norms within this factor of their level are ordinary: on small trainings, wrong targets raised them 2 to 8
-times, damaged weights 13 to 63 times."""
+ORDINARY_FOLD = 2.0
+"""Gradient norms within this factor of their level are ordinary: batches differ by less."""
+
+RESIDUAL_FOLD = 1.4
+"""Times the square root of the ratio of the losses up to which they still are. The gradient is the residuals times the
+sensitivity of the outputs, so where only the targets changed it grows as the root of a squared error, and less of a
+cross-entropy; damaged weights change the sensitivity too (0.4 to 1 and 1.8 to 3 times that root on small trainings)."""
+
+SHIFTED_FOLD = 5.0
+"""The bound where the loss has no ratio, because it is not above zero."""
 
 AT_ONCE = 0.5
 """Share of its height that a running mean does not lose in one record."""
@@ -108,7 +115,7 @@ class Excursion:
             FAR * self.level.sigma, SHARE * self.progress
         )
         needed = SMOOTH_TIMES * CONFIRM if self.smooth else CONFIRM
-        if self.confirmed is None and ((self.far >= needed and not self.scheduled) or worse):
+        if self.confirmed is None and ((self.far >= needed and not self.scheduled) or (worse and not self.smooth)):
             self.confirmed = step
         if self.length in (SETTLED, OPEN_LONG) or step == self.confirmed:
             self._name(step)
@@ -116,8 +123,8 @@ class Excursion:
 
     @property
     def _climbs(self) -> bool:
-        """The loss goes on rising after its first rise."""
-        return median(self.recent) - self.level.middle > (1 + CLIMB) * self.rise
+        """The loss goes on rising after its first rise: four of five records, where two medians differ by chance."""
+        return sorted(self.recent)[1 if len(self.recent) > 1 else 0] - self.level.middle > (1 + CLIMB) * self.rise
 
     @property
     def _raised(self) -> bool:
@@ -130,7 +137,9 @@ class Excursion:
         if self.log_gn is None or not self.gns:
             return False
         ratio = median(self.gns[-CONFIRM:]) / math.exp(self.log_gn.middle)
-        return 1 / ORDINARY_FOLD < ratio < ORDINARY_FOLD
+        level = self.level.middle
+        folds = SHIFTED_FOLD if level <= 0.0 else RESIDUAL_FOLD * math.sqrt(1.0 + max(self.rise, 0.0) / level)
+        return 1 / SHIFTED_FOLD < ratio < max(ORDINARY_FOLD, folds)
 
     def _name(self, step: int) -> None:
         """Which row it is, from what is known at this length."""

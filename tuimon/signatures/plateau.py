@@ -18,7 +18,11 @@ FLAT_RECORDS = 200
 """Records over which a level must stand: a shelf before learning starts is shorter in most runs."""
 
 FLAT_EVALUATED = 64
-"""The same where every record has its own evaluation: such a record is an epoch, a mean over many steps."""
+"""The same where every record has its own evaluation (such a record is an epoch, a mean over many steps), or stands
+for several steps."""
+
+SPARSE = 3
+"""Steps from record to record from which a log counts as sparse: its 64 records are then as long a time as 200."""
 
 NEAR_LEVEL = 0.02
 """Nats within which a level counts as the telling one: about the standard error of 200 batches of 32."""
@@ -60,7 +64,8 @@ class Standing(NamedTuple):
 
 def standing(course: Course) -> Standing | None:
     """The level at which the loss stands now, with no better one before it; None when it moves or moved lower."""
-    blocks = next((tail for times in (1, 2, 4) if _sure(tail := course.outline.tail(times * FLAT_RECORDS, 3))), [])
+    records, least = flat_records(course)
+    blocks = next((tail for times in (1, 2, 4) if _sure(tail := course.outline.tail(times * records, least))), [])
     if not blocks and "val_loss" in course.logged:
         blocks = course.outline.tail(FLAT_EVALUATED, 2) if _evaluated(course) else []
     if not blocks:
@@ -82,6 +87,13 @@ def standing(course: Course) -> Standing | None:
     return Standing(level, within, everything[start].first, blocks[-1].last, low, high, start <= 1)
 
 
+def flat_records(course: Course) -> tuple[int, int]:
+    """Records over which a level must stand, and the blocks that must agree on it."""
+    blocks = course.outline.blocks
+    sparse = bool(blocks) and blocks[-1].last - blocks[-1].first >= SPARSE * (blocks[-1].count - 1) > 0
+    return (FLAT_EVALUATED, 2) if sparse else (FLAT_RECORDS, 3)
+
+
 def _sure(blocks: Sequence[Block]) -> bool:
     """Their mean is known well enough."""
     return bool(blocks) and math.sqrt(math.fsum([b.spread**2 / b.count for b in blocks])) / len(blocks) <= UNSURE
@@ -96,13 +108,23 @@ def _evaluated(course: Course) -> bool:
     return course.evaluations >= course.count > 0
 
 
+STOPPED = 100.0
+"""Fall of the learning rate from its peak after which nothing more is expected of it."""
+
+
+def rate_gone(course: Course, step: int) -> bool:
+    """The learning rate fell a hundredfold from its peak within the first two blocks after `step`, and stayed there."""
+    since = [block.lr for block in course.outline.blocks if block.last >= step][2:]
+    return bool(since) and all(lr is not None and lr <= course.lr_peak / STOPPED for lr in since)
+
+
 class TellingLevels(Detector):
     """Losses that stand at ln C, at the label entropy, or at the floor of a doubled softmax.
 
     The level of the last 200 records must be known to 0.01 nats, must not drift, and no earlier part of the run may
     have been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer. Withdrawn
-    when the loss leaves the level: some healthy runs rest at ln 2 before they learn. In nats: needs an unscaled
-    cross-entropy.
+    when the loss leaves the level: some healthy runs rest at ln 2 before they learn. Not told where the learning rate
+    was gone before the level stood: it then says where the schedule ended. In nats: needs an unscaled cross-entropy.
     """
 
     def __init__(self) -> None:
@@ -123,7 +145,7 @@ class TellingLevels(Detector):
         ):
             return
         here = standing(course)
-        if here is None:
+        if here is None or rate_gone(course, here.onset):
             return
         declared = classes(course)
         named = self._match(here, declared, course)
@@ -210,7 +232,7 @@ class DoubleSoftmax(Detector):
     def renewed(self, course: Course) -> None:
         """Looks at the newest blocks."""
         before, self._finding = self._finding, None
-        blocks = course.outline.tail(FLAT_RECORDS, 3)
+        blocks = course.outline.tail(*flat_records(course))
         if course.silent or not blocks:
             return
         declared = classes(course)

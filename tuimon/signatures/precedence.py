@@ -13,19 +13,31 @@ def reduced(findings: Sequence[Finding], outranks: Mapping[str, tuple[str, ...]]
     """The findings that no other one outranks, oldest onset first.
 
     A finding hides those that its row outranks, when it is at least as grave and both hold at some step: a spike that
-    was over before a divergence began is another event and stays.
+    was over before a divergence began is another event and stays. Of two failures of one row that hold together, as two
+    detectors may say them, the one known first stays.
     """
     kept = [
         _from_its_beginning(finding, findings)
         for finding in findings
         if not any(
-            finding.signature in outranks.get(other.signature, ())
+            (finding.signature in outranks.get(other.signature, ()) or _again(finding, other))
             and RANK[other.severity] >= RANK[finding.severity]
             and _overlap(finding, other)
             for other in findings
         )
     ]
     return tuple(sorted(kept, key=lambda finding: (finding.onset_step, finding.detected_step, finding.signature)))
+
+
+def _again(finding: Finding, other: Finding) -> bool:
+    """The same failure, known later."""
+    if finding.signature != other.signature or finding.severity != "failure":
+        return False
+    return (other.detected_step, other.onset_step, other.evidence) < (
+        finding.detected_step,
+        finding.onset_step,
+        finding.evidence,
+    )
 
 
 def _from_its_beginning(finding: Finding, findings: Sequence[Finding]) -> Finding:

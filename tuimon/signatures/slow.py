@@ -28,6 +28,9 @@ CREEP_SCORE = 2.8
 LOST = 0.25
 """Share of the progress that must be lost for a failure; below it is a warning."""
 
+HELD = 0.5
+"""Share of its rise down to which a creep counts as going on."""
+
 STEADY_RISE = 0.1
 """Least share of the progress that a creep must have lost to be told at all."""
 
@@ -37,17 +40,26 @@ class SlowDivergence(Detector):
 
     From its best block on, the means of at least seven blocks rise (Mann-Kendall), over 200 records or more, to eight
     standard errors above the best and a tenth of the progress. Not told while the learning rate is above what it was at
-    the best block but not above its earlier peak: a restart. Errs on data whose difficulty rises.
+    the best block but not above its earlier peak: a restart. A creep that has been told holds, whatever becomes of it,
+    until half of its rise is gone: most of them end in leaps. Errs on data whose difficulty rises.
     """
 
     def __init__(self) -> None:
         self._finding: Finding | None = None
+        self._holds_above = math.inf
 
     def renewed(self, course: Course) -> None:
         """Looks from the best block on."""
         before, self._finding = self._finding, None
         blocks = course.outline.blocks
-        if course.silent or len(blocks) <= CREEP_BLOCKS:
+        if course.silent or not blocks:
+            return
+        self._judge(course, blocks, before)
+        if self._finding is None and before is not None and blocks[-1].mean > self._holds_above:
+            self._finding = before
+
+    def _judge(self, course: Course, blocks: Sequence[Block], before: Finding | None) -> None:
+        if len(blocks) <= CREEP_BLOCKS:
             return
         best = min(range(len(blocks)), key=lambda i: blocks[i].mean)
         rising, last = blocks[best:], blocks[-1]
@@ -64,10 +76,12 @@ class SlowDivergence(Detector):
         start = max(i for i, block in enumerate(rising) if block.mean < rising[0].mean + max(2 * error, 0.05 * rise))
         onset = rising[start].last
         severity: Severity = "failure" if rise > LOST * progress else "warning"
+        onset = onset if before is None else min(onset, before.onset_step)
         detected = before.detected_step if before is not None else last.last
         why = f"loss {short(rising[0].mean)} -> {short(last.mean)} over steps {onset}-{last.last}, without a spike"
         why += f", lr {short(last.lr)}" if last.lr is not None else ""
         self._finding = Finding("slow-divergence", "divergence", severity, onset, detected, True, why)
+        self._holds_above = blocks[best].mean + HELD * rise
 
     def _gradual(self, rising: Sequence[Block], rise: float) -> bool:
         """No single step from block to block makes more than half of the rise."""
@@ -91,7 +105,11 @@ FLIPS = 64
 """Losses in a window of the oscillation test."""
 
 FLIPPING = -0.6
-"""Lag-1 autocorrelation, about the running mean, below which the loss alternates: batch noise reaches -0.45."""
+"""Mean lag-1 autocorrelation, about the running mean, of two windows below which the loss alternates: white noise gives
+-0.14 +- 0.09, and epochs of three batches -0.5."""
+
+FLIPPING_EACH = -0.5
+"""The same for each of the windows: noise reaches it once in 500."""
 
 SPAN = 9
 """Points of the running mean that the loss is compared with, so that a falling or bending loss does not count."""
@@ -110,7 +128,7 @@ JITTER = 0.002
 class Oscillation(Detector):
     """The loss jumps from side to side every step and barely improves: the learning rate is just under its limit.
 
-    Lag-1 autocorrelation of the loss about its running mean below -0.6 in two windows of 64 in a row. Seen only where
+    Lag-1 autocorrelation of the loss about its running mean below -0.6 over two windows of 64 in a row. Seen only where
     every step is logged; in small minibatches the noise of the batches hides it, and this stays silent. Errs on epochs
     of two batches.
     """
@@ -119,6 +137,7 @@ class Oscillation(Detector):
         self._window: list[float] = []
         self._steps: list[int] = []
         self._agreeing = 0
+        self._correlation = 0.0
         self._onset = 0
         self._found: Finding | None = None
         self._closed: deque[Finding] = deque(maxlen=8)
@@ -146,13 +165,14 @@ class Oscillation(Detector):
         correlation = autocorrelation(rest)
         size = math.sqrt(math.fsum([value * value for value in rest]) / len(rest))
         mean = math.fsum(window) / FLIPS
-        if correlation >= FLIPPING or size < JITTER * abs(mean) or course.silent or course.smooth:
+        if correlation >= FLIPPING_EACH or size < JITTER * abs(mean) or course.silent or course.smooth:
             self._calm(steps[0])
             return
         if self._agreeing == 0:
             self._onset = steps[0]
         self._agreeing += 1
-        if self._agreeing >= WINDOWS and self._found is None:
+        both, self._correlation = 0.5 * (self._correlation + correlation), correlation
+        if self._agreeing >= WINDOWS and both < FLIPPING and self._found is None:
             why = f"loss {short(min(window))} to {short(max(window))} from step to step since {self._onset}"
             why += f", lag-1 autocorrelation {correlation:.2f}"
             self._found = Finding("oscillation", "oscillation", "warning", self._onset, steps[-1], True, why)

@@ -10,6 +10,7 @@ from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import digits, short
 from tuimon.signatures.outline import Block
+from tuimon.signatures.plateau import STOPPED
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import median
 
@@ -116,16 +117,13 @@ class FrozenWeights(Detector):
 
 
 ENOUGH = 192
-"""Losses over which a learning rate must buy something: six renewals of the course."""
+"""Steps over which a learning rate must buy something."""
 
 LEFT = 0.8
 """Share of the first loss that is still there, at least, when the learning rate is at fault."""
 
 ADAM_REACH = 1e-3
 """Sum of Adam's learning rates below which no weight can have moved by more than a few percent of its start."""
-
-STOPPED = 100.0
-"""Fall of the learning rate from its peak after which nothing more is expected of it."""
 
 STOPPED_RECORDS = 500
 """Steps that such a learning rate must have lasted, and a quarter of the run: the tail of a schedule is shorter."""
@@ -148,7 +146,7 @@ class LearningRateTooLow(Detector):
         """Compares the first block with the newest."""
         before, self._finding = self._finding, None
         blocks = course.outline.blocks
-        if course.silent or sum(block.count for block in blocks) < ENOUGH or len(blocks) < 3:
+        if course.silent or len(blocks) < 3 or blocks[-1].last - blocks[0].first < ENOUGH - 1:
             return
         first, last = blocks[0], blocks[-1]
         change = first.mean - last.mean
@@ -157,6 +155,8 @@ class LearningRateTooLow(Detector):
         budget = _total([block.budget for block in blocks])
         if travel is None or last.mean < LEFT * first.mean or not first.mean > 0:
             return
+        if last.gn == 0.0 and travel > 0.0:
+            return  # no learning rate moves a parameter without a gradient
         why = self._says(course, change, error, travel, budget, first.mean)
         if why:
             detected = before.detected_step if before is not None else last.last
@@ -249,7 +249,7 @@ class FlatMidway(Detector):
         first = len(blocks)
         while first and (lr := blocks[first - 1].lr) is not None and lr <= peak / STOPPED:
             first -= 1
-        if not 0 < first < len(blocks):
+        if first == len(blocks):
             return None
         after, total = blocks[-1].last - blocks[first].first, blocks[-1].last - blocks[0].first
         if after < max(STOPPED_RECORDS, total / 4):

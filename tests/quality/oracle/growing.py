@@ -16,8 +16,9 @@ def jumped(trace: Trace) -> Truth:
     """A planted divergence in mid-run.
 
     Never left its level nor was seen: healthy. Came back within 200 steps and ends there: loss-spike. The logged loss
-    ends above it by 4 spreads and a quarter of what had been learned: level-jump when the data changed or the gradient
-    norm is back to normal 20 steps later, else lr-too-high. In between, and back only after 200 steps or never:
+    ends above it by 4 spreads and a quarter of what had been learned: lr-too-high when the learning rate was raised
+    there (the log shows it, however calm the gradient is afterwards); level-jump when the data changed or the gradient
+    norm is back to normal 20 steps later, else lr-too-high as well. In between, and back only after 200 steps or never:
     unrecovered-spike. The last three look alike in a log without its causes, so each accepts the others.
     """
     if first_bad(trace) is not None:
@@ -43,7 +44,8 @@ def jumped(trace: Trace) -> Truth:
     usual = float(np.median(trace.norm[max(0, trace.at - 64) : trace.at]))
     if trace.recipe.row == "unrecovered-spike":
         return Truth("unrecovered-spike", gone, also, trace.at)
-    steady = trace.recipe.row == "level-jump" or calm < 2 * usual
+    raised = trace.recipe.row == "lr-too-high"
+    steady = trace.recipe.row == "level-jump" or (calm < 2 * usual and not raised)
     return Truth("level-jump" if steady else "lr-too-high", gone, also, trace.at)
 
 
@@ -147,13 +149,15 @@ def gradient_burst(trace: Trace) -> Truth:
 
 
 def oscillating(trace: Trace) -> Truth:
-    """Full-batch steps just under the limit. Kept when the lag-1 autocorrelation of the loss about its running mean
-    is under -.5 over the last 200 steps; else judged as a learning rate too high from the start."""
+    """Full-batch steps just under the limit. Kept when over the last 200 steps the lag-1 autocorrelation of the loss
+    about its running mean is under -.5, that jitter is .2 % of the loss or more, and the loss does not fall to less
+    than half; else judged as a learning rate too high from the start."""
     if first_bad(trace) is None:
         tail = trace.loss[-200:]
         smooth = np.convolve(tail, np.ones(9) / 9, mode="valid")
         rest = tail[4:-4] - smooth
-        if rest.std() > 1e-4 * abs(tail.mean()) and np.corrcoef(rest[1:], rest[:-1])[0, 1] < -0.5:
+        stands = np.median(tail[-50:]) > 0.5 * np.median(tail[:50])
+        if stands and rest.std() > 2e-3 * abs(tail.mean()) and np.corrcoef(rest[1:], rest[:-1])[0, 1] < -0.5:
             also = frozenset({"lr-too-high", "flat-midway", "loss-spike"})
             return Truth("oscillation", None, also, 0)
     return from_start(trace)
