@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
+from tuimon.plain import plain_text
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding, Severity, place
 from tuimon.signatures.growth import Growth, growth_before, short
+from tuimon.signatures.nan_rate import Rate
 from tuimon.signatures.stretch import Detector, Stretch
 
 CALIBRATION = 100
@@ -59,6 +61,7 @@ class _Break:
     growth: Growth | None
     logs_loss: bool
     scaled: bool
+    rate: str
     steps: int = 0
     bad_losses: int = 0
     lost: int = 0
@@ -107,6 +110,7 @@ class NonFinite(Detector):
         self._closed: list[Finding] = []
         self._origin: Mark | None = None
         self._logs_gn = self._logs_loss = False
+        self._rate = Rate()
         self._calm = 0
 
     def update(self, stretch: Stretch) -> None:
@@ -114,9 +118,12 @@ class NonFinite(Detector):
         self._logs_loss = self._logs_loss or bool(stretch.loss.values)
         if stretch.finite and self._open is None:
             self._logs_gn = self._logs_gn or bool(stretch.gn.values)
+            self._rate.pass_over(stretch)
             self._stay_calm(stretch)
             return
+        lrs = stretch.columns.get("lr", [None] * len(stretch))
         for i in range(len(stretch)):
+            self._rate.take(stretch.steps[i], lrs[i])
             self._row(stretch, i)
 
     def _stay_calm(self, stretch: Stretch) -> None:
@@ -156,7 +163,7 @@ class NonFinite(Detector):
                 parts.append(f"{name} {short(earlier[-1][1])} at {earlier[-1][0]}")
         scaled = course.scaled or "16" in str(course.meta.get("precision", "")).replace("bf16", "")
         growth = growth_before(course, current.step)
-        return _Break(current, self._calm, ", ".join(parts), growth, self._logs_loss, scaled)
+        return _Break(current, self._calm, ", ".join(parts), growth, self._logs_loss, scaled, self._rate.told)
 
     def _settle(self) -> None:
         """The current step is complete."""
@@ -209,26 +216,18 @@ class NonFinite(Detector):
             why += f"; before: {broken.before}"
         module, op = "", ""
         if self._origin is not None:
-            module, op = (str(self._origin.fields.get(key, "")) for key in ("module", "op"))
+            module, op = (plain_text(self._origin.fields.get(key, "")) for key in ("module", "op"))
             why += f"; first non-finite tensor in {place(module) or 'an unnamed module'}"
+        why = broken.rate + why
         first = broken.first.step
         detected = next((step for step in (broken.settled, broken.loss_step, broken.second) if step is not None), first)
         if broken.first.loss_bad:
             detected = first
         missing = "" if self._logs_gn else "log grad_norm to tell the forward from the backward pass"
         return Finding(
-            name,
-            "nan",
-            severity,
-            onset,
-            max(detected, broken.first.step),
-            broken.over is None,
-            why,
-            broken.over,
-            module,
-            op,
-            missing,
-        )
+            name, "nan", severity, onset, max(detected, first), broken.over is None, why, broken.over,
+            module, op, missing,
+        )  # fmt: skip
 
 
 def _classify(broken: _Break) -> tuple[str, Severity, str]:

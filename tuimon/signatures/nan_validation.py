@@ -15,42 +15,56 @@ SURE = 2
 class NonFiniteValidation(Detector):
     """A validation loss that is not finite while the training loss is: the evaluation is at fault.
 
-    One evaluation is a warning, two in a row (or one in a run that logs nothing else) a failure. Errs where the
+    One evaluation is a warning, two in a row (or one in a run that logs nothing else) a failure; dated at the first
+    one. What is evaluated while the training loss is not finite is left to the rows of the training. Errs where the
     training loss is filtered: then the gradient norm tells.
     """
 
     def __init__(self) -> None:
         self._since: int | None = None
-        self._known = 0
+        self._known = self._last = 0
         self._count = 0
+        self._row = 0
+        self._sure = False
         self._over: int | None = None
         self._train = False
+        self._broken = False
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once on stretches without a non-finite value while nothing is open."""
-        self._train = self._train or bool(stretch.loss.values)
+        if stretch.loss.values:
+            self._train, self._broken = True, False
+        elif not stretch.finite and any(value is not None for value in stretch.columns.get("loss", ())):
+            self._broken = True
         column = stretch.columns.get("val_loss")
-        if column is None or (stretch.finite and (self._since is None or self._over is not None)):
+        if column is None or (stretch.finite and not self._row):
             return
         for step, value in zip(stretch.steps, column, strict=True):
             if value is None:
                 continue
-            if not math.isfinite(value):
-                if self._since is None or self._over is not None:
-                    self._since, self._count, self._over = step, 0, None
-                self._count += 1
-                if self._count <= SURE:
-                    self._known = step
-            elif self._since is not None and self._over is None:
-                self._over = step
+            if math.isfinite(value):
+                self._over = step if self._row else self._over
+                self._row = 0
+            elif not self._broken:
+                self._bad(step)
+
+    def _bad(self, step: int) -> None:
+        self._row += 1
+        self._count += 1
+        self._last, self._over = step, None
+        if self._since is None:
+            self._since = self._known = step
+        if self._row >= SURE and not self._sure:
+            self._known, self._sure = step, True
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """The last time the validation loss was not finite."""
+        """At most one: since when, how often, and whether it is so now."""
         if self._since is None:
             return ()
-        severity: Severity = "failure" if self._count >= SURE or not self._train else "warning"
+        severity: Severity = "failure" if self._sure or not self._train else "warning"
         why = f"val_loss non-finite in {self._count} evaluation{'s' * (self._count > 1)} from {self._since}"
+        why += f" to {self._last}" if self._count > 1 else ""
         why += ", the training loss is finite" if self._train else ""
         return (
             Finding("nan-val-only", "nan", severity, self._since, self._known, self._over is None, why, self._over),
