@@ -51,7 +51,7 @@ class Piece(NamedTuple):
     Attributes:
         number: how many pieces there were before.
         end: step of the last one.
-        middle, noise: their median, and the scale of single ones.
+        middle, noise: their median, and the scale of single ones (NaN where it is not asked for: above the best).
         lr, peak: the learning rate there, and the highest one so far; None and 0.0 where not logged.
     """
 
@@ -76,7 +76,7 @@ class GivenBack(Detector):
     """
 
     def __init__(self) -> None:
-        self._start: list[float] = []
+        self._first = math.nan
         self._lr: float | None = None
         self._peak = 0.0
         self._pieces = 0
@@ -109,19 +109,21 @@ class GivenBack(Detector):
 
     def _piece(self, step: int, lr: float | None) -> Piece:
         points = self._points
-        if not self._start:
-            self._start = points[:5]
-        # From differences, so that a fall within the piece is not taken for noise.
-        noise = MAD_TO_SIGMA * median(map(abs, map(sub, points[1:], points))) / math.sqrt(2.0)
+        if self._pieces == 0:
+            self._first = median(points[:5])
+        middle, noise = median(points), math.nan
+        if not self._bests or middle <= self._bests[-1].middle:
+            # From differences, so that a fall within the piece is not taken for noise.
+            noise = MAD_TO_SIGMA * median(map(abs, map(sub, points[1:], points))) / math.sqrt(2.0)
         self._peak = max(self._peak, lr or 0.0)
         self._pieces += 1
-        return Piece(self._pieces - 1, step, median(points), noise, lr, self._peak)
+        return Piece(self._pieces - 1, step, middle, noise, lr, self._peak)
 
     def _take(self, piece: Piece, course: Course) -> None:
         if not self._bests or piece.middle <= self._bests[-1].middle:
             self._bests.append(piece)
         best = self._bests[-1]
-        progress, height = median(self._start) - best.middle, piece.middle - best.middle
+        progress, height = self._first - best.middle, piece.middle - best.middle
         if self._near is None or height <= REGAINED * progress:
             self._near = piece
             self._end(piece.end)
@@ -150,10 +152,9 @@ class GivenBack(Detector):
         signature = "unrecovered-spike" if jumped else "slow-divergence"
         if raised or best.number < YOUNG:
             signature = "lr-too-high"
-        first = median(self._start)
-        share = 100 * (piece.middle - best.middle) / (first - best.middle)
-        why = f"loss {short(first)} -> {short(best.middle)} at {best.end} -> {short(piece.middle)} at {piece.end}: "
-        why += f"{share:.0f} % of its progress given back, for {self._lost * POINTS} records"
+        share = 100 * (piece.middle - best.middle) / (self._first - best.middle)
+        why = f"loss {short(self._first)} -> {short(best.middle)} at {best.end} -> {short(piece.middle)} at {piece.end}"
+        why += f": {share:.0f} % of its progress given back, for {self._lost * POINTS} records"
         if piece.lr is not None:
             why += f", lr {short(best.lr)} -> {short(piece.lr)}" if raised and best.lr else f", lr {short(piece.lr)}"
         return Finding(signature, "divergence", "failure", near.end, piece.end, True, why)
@@ -169,7 +170,6 @@ class GivenBack(Detector):
         while self._bests and self._bests[-1].end >= step:
             self._bests.pop()
         if course.first_step is None or step <= course.first_step:
-            self._start = []
             self._pieces = 0
             self._peak = 0.0
         self._restart()
