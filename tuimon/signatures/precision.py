@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tuimon.formulas import fp16_headroom
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
-from tuimon.signatures.nan import CALIBRATION
+from tuimon.signatures.nan_break import CALIBRATION
 from tuimon.signatures.stretch import Detector, Stretch
 
 HALVINGS = 3
