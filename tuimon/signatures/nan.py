@@ -10,9 +10,13 @@ from tuimon.record import Mark
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding, place
 from tuimon.signatures.growth import growth_before, short
+from tuimon.signatures.nan_again import Again
 from tuimon.signatures.nan_break import Break, LoggedStep, classify
 from tuimon.signatures.nan_rate import Rate
 from tuimon.signatures.stretch import Detector, Stretch
+
+ONCE = 2
+"""Steps of a break that comes back by itself."""
 
 KEPT = 8
 """Breaks kept that are over; a run with more is told by the first ones."""
@@ -36,11 +40,14 @@ class NonFinite(Detector):
         self._origin: Mark | None = None
         self._logs_gn = self._logs_loss = False
         self._rate = Rate()
+        self._again = Again()
+        self._last_record = 0
         self._calm = 0
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once on finite stretches while nothing is open, and while a lost run stays lost."""
         self._logs_loss = self._logs_loss or bool(stretch.loss.values)
+        self._last_record = stretch.index + len(stretch) - 1
         if stretch.finite and self._open is None:
             self._logs_gn = self._logs_gn or bool(stretch.gn.values)
             self._rate.pass_over(stretch)
@@ -99,6 +106,8 @@ class NonFinite(Detector):
             finding = self._finding(self._open)
             if finding is not None and len(self._closed) < KEPT:
                 self._closed.append(finding)
+            if finding is not None and self._open.first.loss_bad and self._open.steps <= ONCE:
+                self._again.take(self._open.first.record, finding)
             self._open = None
 
     def mark(self, mark: Mark, course: Course) -> None:
@@ -121,8 +130,11 @@ class NonFinite(Detector):
     @property
     def findings(self) -> Sequence[Finding]:
         """The breaks that are over, then the open one, as the current step would leave it."""
+        again = self._again.told(self._last_record)
         found = list(self._closed)
-        if self._open is not None:
+        if again is not None:
+            found = [one for one in found if one.onset_step < again.onset_step] + [again]
+        if self._open is not None and not (again is not None and self._open.steps <= ONCE):
             broken = copy(self._open)
             if self._current is not None:
                 broken.take(self._current)
@@ -145,7 +157,8 @@ class NonFinite(Detector):
             why += f"; first non-finite tensor in {place(module) or 'an unnamed module'}"
         why = broken.rate + why
         first = broken.first.step
-        detected = next((step for step in (broken.settled, broken.loss_step, broken.second) if step is not None), first)
+        seen = broken.third if severity == "warning" and broken.third is not None else broken.second
+        detected = next((step for step in (broken.settled, broken.loss_step, seen) if step is not None), first)
         if broken.first.loss_bad:
             detected = first
         missing = "" if self._logs_gn else "log grad_norm to tell the forward from the backward pass"
