@@ -342,3 +342,11 @@ async def test_leaving_waits_for_no_read_that_takes_long() -> None:
     async with screen(learning()) as shown:
         shown.app._follower = Slow()
     assert waited == [0.0]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16), (40, 10), (24, 6)])
+async def test_an_ascii_screen_has_no_other_character(size: tuple[int, int]) -> None:
+    async with screen(broken(), size, ascii=True) as shown:
+        for key in ("n", "escape", "x", "j", "q", "o", "q", "question_mark", "escape", "y", "s", "v", "e", "m"):
+            await shown.press(key)
+            assert shown.text.isascii(), key

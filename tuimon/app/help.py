@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
-from tuimon.panels.ink import Line, Span, fit, wrap
+from tuimon.panels.ink import Line, Span, fit, width_of, wrap
 from tuimon.panels.keys import KEYS, Keys
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
@@ -33,12 +33,13 @@ def help_pages(width: int, height: int, keys: Keys = KEYS) -> list[list[Line]]:
     if len(rows) + 2 <= room:
         rows = [*rows, (), (Span(f" {LEGEND}", "dim"),)]
     pages = [rows[start : start + room] for start in range(0, len(rows), room)]
-    return [[_title(number, len(pages)), (), *page] for number, page in enumerate(pages, 1)]
+    return [[_title(number, len(pages), width), (), *page] for number, page in enumerate(pages, 1)]
 
 
-def _title(number: int, count: int) -> Line:
+def _title(number: int, count: int, width: int) -> Line:
     more = "any key: next page" if number < count else "any key closes this"
-    return (Span(" keys", "strong"), Span(f" {number} of {count}" if count > 1 else ""), Span(f"   {more}", "dim"))
+    line = Span(" keys", "strong"), Span(f" {number} of {count}" if count > 1 else ""), Span(f"   {more}", "dim")
+    return line if width_of(line) <= width else line[:2]
 
 
 def _two_columns(width: int, keys: Keys) -> list[Line]:

@@ -16,6 +16,9 @@ INKS = (
     *("badge-failure", "badge-warning", "badge-note", "badge-healthy"),
 )
 
+CUT, CUT_IN_ASCII = "\N{HORIZONTAL ELLIPSIS}", "~"
+"""What stands where a text is cut; both take one cell."""
+
 
 class Span(NamedTuple):
     """Text in one ink."""
@@ -53,7 +56,7 @@ def fit(line: Sequence[Span], width: int) -> Line:
         kept.append(span if cells <= room else Span(set_cell_size(span.text, room), span.ink))
         room -= cells
     # The cut shows, so that half a number is never taken for a number.
-    return (*kept, Span("\N{HORIZONTAL ELLIPSIS}", "dim")) if width > 0 else ()
+    return (*kept, Span(CUT, "dim")) if width > 0 else ()
 
 
 def clip(text: str, width: int) -> str:
@@ -64,7 +67,7 @@ def clip(text: str, width: int) -> str:
     words, _, rest = head.rpartition(" ")
     # A cut that leaves a single long word in pieces still says more than nothing.
     whole = words if words.strip() and len(rest) < len(head) // 2 and not text[len(head) :].startswith(" ") else head
-    return whole.rstrip(" ,;:") + "\N{HORIZONTAL ELLIPSIS}" if width > 0 else ""
+    return whole.rstrip(" ,;:") + CUT if width > 0 else ""
 
 
 def wrap(text: str, width: int) -> list[str]:

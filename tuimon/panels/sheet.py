@@ -8,7 +8,7 @@ from rich.segment import Segment
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from tuimon.panels.ink import INKS, Line, changed, fit, shown
+from tuimon.panels.ink import CUT, CUT_IN_ASCII, INKS, Line, Span, changed, fit, shown
 from tuimon.panels.patched import Patched
 from tuimon.panels.scene import Scene
 
@@ -17,6 +17,9 @@ class Sheet(Patched):
     """Shows `picture(...)` of the current scene."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{ink}" for ink in INKS}
+
+    _ascii = False
+    """Nothing beyond ASCII is drawn, whatever the scene says: a sheet over the screen has none."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -79,4 +82,7 @@ class Sheet(Patched):
             return []
         lines = self.picture(self.scene, width, height)[:height]
         lines.extend([()] * (height - len(lines)))
-        return [fit(line, width) for line in lines]
+        fitted = [fit(line, width) for line in lines]
+        if self._ascii or self.scene.ascii:
+            return [tuple(Span(span.text.replace(CUT, CUT_IN_ASCII), span.ink) for span in line) for line in fitted]
+        return fitted
