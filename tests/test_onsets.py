@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.streams import NAN, after, both, found, loud, run, watched
+from tests.streams import NAN, Metrics, after, both, climb, found, loud, run, watched
 from tuimon.monitor import Monitor
 from tuimon.record import Batch
 
@@ -82,13 +82,21 @@ def test_one_low_record_does_not_move_the_date_of_a_run_that_was_never_good(seed
 
 
 def test_a_steady_climb_is_dated_where_it_began_not_where_it_left_the_noise() -> None:
-    snapshot = watched(
-        run(400, lambda step: {"loss": 0.5 - 0.2 * min(step, 40) / 40 if step < 40 else 0.3 * 1.02 ** (step - 40)})
-    )
-    assert [finding.onset_step for finding in snapshot.findings if finding.signature == "lr-too-high"] == [41]
+    """By two percent a step: 45 records pass before the loss is three sigma above those before."""
+    snapshot = watched(run(400, lambda step: {"loss": 0.5 - 0.005 * step if step < 40 else 0.3 * 1.02 ** (step - 40)}))
+    assert found(snapshot, "lr-too-high").onset_step == 41
 
 
-def test_a_rise_of_a_few_records_before_it_left_the_noise_is_chance() -> None:
+def test_a_slow_rise_does_not_date_the_jump_that_follows_it() -> None:
+    def bent(step: int) -> Metrics:
+        slow = 0.5 - 1e-4 * min(step, 390) + 1e-6 * max(step - 390, 0)
+        return {"loss": slow if step < 400 else 0.6 * 1.1 ** (step - 400)}
+
+    assert found(watched(run(600, bent)), "lr-too-high").onset_step == 400
+
+
+def test_rises_in_a_row_by_chance_do_not_date_a_jump() -> None:
     for seed in range(20):
-        finding = found(watched(run(600, after(400, loss=30.0), seed=seed)), "unrecovered-spike")
-        assert finding.onset_step == 400
+        assert (
+            found(watched(run(460, climb(400, 1.5, "loss", "grad_norm"), seed=seed)), "lr-too-high").onset_step == 400
+        )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tuimon.record import Mark
 from tuimon.signatures.course import BLOCK, Course
@@ -22,6 +24,9 @@ heavy tails, three in six come once in a million. Each must lose a quarter of th
 
 CLUSTER = 4
 """Fewest spikes that make a cluster."""
+
+RISES = 6
+"""Records of which each is above the one before: chance orders six so once in 720. A climb is dated at their first."""
 
 OFTENER = 3.0
 """Least ratio of the recent rate of spikes to the earlier one."""
@@ -53,7 +58,9 @@ class Excursions(Detector):
         self._gn: float | None = None
         self._lr: float | None = None
         self._run = 0
-        self._previous = 0.0
+        self._previous = math.nan
+        self._rise = (0, 0, math.nan)
+        self._climb: int | None = None
         self._seen = 0
         self._highs: deque[tuple[int, int, float, float]] = deque(maxlen=CROWD)
         self._findings: deque[Finding] = deque(maxlen=KEPT)
@@ -82,10 +89,20 @@ class Excursions(Detector):
             if self._open is not None:
                 if self._open.take(step, loss_here):
                     self._close(step, stretch.course)
-            elif level is not None:
-                recent = stretch.index + i < stretch.course.quiet_until
-                self._watch(step, loss_here, level, stretch.course, recent)
+            else:
+                self._follow(step, loss_here)
+                if level is not None:
+                    recent = stretch.index + i < stretch.course.quiet_until
+                    self._watch(step, loss_here, level, stretch.course, recent)
             self._previous = loss_here
+
+    def _follow(self, step: int, value: float) -> None:
+        """Counts the rises in a row up to this loss, and keeps where they began and from which loss."""
+        first, count, low = self._rise
+        if not value > self._previous:
+            self._rise = (step, 0, value)
+        else:
+            self._rise = (first, count + 1, low) if count else (step, 1, self._previous)
 
     def _is_calm(self, high: float, level: Level) -> bool:
         """Whether no loss of a stretch is above 3 sigma of its level, nor of the level that one before was leaving."""
@@ -94,9 +111,19 @@ class Excursions(Detector):
 
     def _pass_over(self, stretch: Stretch) -> None:
         """Keeps the last values of a calm stretch."""
-        if stretch.loss.values:
+        values, steps = stretch.loss.values, stretch.loss.steps
+        if values:
             self._run, self._left = 0, None
-            self._previous = stretch.loss.values[-1]
+            i = len(values) - 1
+            while i > 0 and values[i] > values[i - 1]:
+                i -= 1
+            if i > 0:
+                self._previous, self._rise = values[i], (steps[i], 0, values[i])
+                i += 1
+            for step, value in zip(steps[i:], values[i:], strict=True):
+                self._follow(step, value)
+                self._previous = value
+            self._previous = values[-1]
         if stretch.gn.values:
             self._gn = stretch.gn.values[-1]
         if stretch.lr.values:
@@ -112,6 +139,9 @@ class Excursions(Detector):
             return
         if self._left is None:
             self._left, self._left_level, self._left_at = (step, self._previous, value), level, self._seen
+            since, count, low = self._rise
+            steady = count >= RISES and self._previous - low > 0.5 * (value - low)
+            self._climb = since if steady else None
         self._run = self._run + 1 if z > FAR else 0
         if z > HIGH and value - level.middle > SHARE * course.progress:
             self._highs.append((self._seen, step, value, self._previous))
@@ -121,6 +151,7 @@ class Excursions(Detector):
         onset, before, first = self._left
         if self._run < 2:
             _, onset, first, before = self._highs[0]
+            self._climb = self._climb if self._climb == self._rise[0] else None
         self._highs.clear()
         self._open = Excursion(
             onset,
@@ -144,13 +175,20 @@ class Excursions(Detector):
     def _close(self, step: int, course: Course) -> None:
         if self._open is None:
             return
-        finding = self._open.told(step)
+        finding = self._told(self._open.told(step))
         if finding is not None:
             self._findings.append(finding)
             if finding.signature == "loss-spike":
                 self._count(finding)
         course.exclude(self._open.onset, step)
         self._open, self._run, self._left = None, 0, None
+        self._rise = (step, 0, math.nan)
+
+    def _told(self, finding: Finding | None) -> Finding | None:
+        """The finding, and a climb dated at its first rise: its first records are within the noise."""
+        if finding is None or finding.signature != "lr-too-high" or self._climb is None:
+            return finding
+        return replace(finding, onset_step=min(self._climb, finding.onset_step))
 
     def _count(self, spike: Finding) -> None:
         """Tests whether the last four to eight spikes came at a higher rate than those before (Poisson)."""
@@ -187,13 +225,13 @@ class Excursions(Detector):
         """What was open is left behind."""
         if self._open is not None and course.last_step is not None:
             self._close(course.last_step, course)
-        self._run, self._left = 0, None
+        self._run, self._left, self._previous, self._rise = 0, None, math.nan, (0, 0, math.nan)
 
     @property
     def findings(self) -> Sequence[Finding]:
         """The excursions that are over, the open one, and the cluster they make."""
         found = list(self._findings)
-        if self._open is not None and (finding := self._open.told(None)) is not None:
+        if self._open is not None and (finding := self._told(self._open.told(None))) is not None:
             found.append(finding)
         if self._cluster is not None:
             found.append(self._cluster)
