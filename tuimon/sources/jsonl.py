@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tuimon.record import BadLine, Mark
+from tuimon.record import FORMAT_VERSION, BadLine, Mark
 from tuimon.sources import loose
 from tuimon.sources.lined import LineSource, Parsed
 from tuimon.sources.names import MOST_METRICS, rank_step
@@ -95,7 +95,7 @@ class JsonLines(LineSource):
     def _mark(self, row: Row, place: int) -> Mark | None:
         """The header or note that this line is, None for a record."""
         if "tuimon" in row:
-            self.format, self.title = "tuimon", "tuimon log"
+            self.format, self.title = "tuimon", _title(row["tuimon"])
             return Mark(place, "header", row)
         if isinstance(row.get("note"), str) and row.get(self.roles.get("loss", "loss")) is None:
             return Mark(place, "note", row)
@@ -121,6 +121,13 @@ class JsonLines(LineSource):
             except ValueError:
                 # A key with quotes or control characters cannot name a slot.
                 self._layouts = _LAYOUTS
+
+
+def _title(version: object) -> str:
+    """What to call a log by the format that its header declares."""
+    if type(version) is int and FORMAT_VERSION < version < 1000:
+        return f"tuimon log in format {version} (newer than this program; what it knows is read)"
+    return "tuimon log"
 
 
 def _object_each(text: bytes) -> bytes | None:
