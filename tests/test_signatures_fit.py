@@ -148,3 +148,26 @@ def test_a_stall_is_judged_by_the_run_s_own_pace() -> None:
 def test_a_first_loss_far_off_needs_no_second_one() -> None:
     rows = [(10 * i, None, {"loss": value}) for i, value in enumerate([9.0, 2.1, 1.9, 1.8, 1.7, 1.6])]
     assert found(watched(rows, header(num_classes=10)), "initial-loss-off").onset_step == 0
+
+
+def test_an_evaluation_that_never_moves_does_not_look_at_the_model() -> None:
+    def change(step: int) -> Metrics:
+        metrics: Metrics = {"loss": 0.3 + 2.0 * math.exp(-step / 100)}
+        if step % 25 == 0:
+            metrics["val_loss"] = 2.31
+        return metrics
+
+    assert "memorising-noise" not in loud(watched(run(600, change)))
+
+
+def test_validation_says_that_it_still_falls_where_batches_hide_it() -> None:
+    def noisy(step: int) -> Metrics:
+        clean = 2.5 - 4e-4 * step
+        metrics: Metrics = {"loss": clean + random.Random(step).gauss(0, 0.5)}
+        if step % 25 == 0:
+            metrics["val_loss"] = clean
+        return metrics
+
+    said = found(watched(run(600, noisy), header(total_steps=600)), "undertrained")
+    assert (said.severity, "val_loss" in said.evidence) == ("note", True)
+    assert "undertrained" not in [f.signature for f in watched(run(600, noisy), header(total_steps=6000)).findings]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.streams import INF, NAN, Change, after, both, climb, found, header, loud, run, watched
+from tests.streams import INF, NAN, Change, Metrics, after, both, climb, found, header, loud, run, watched
 from tuimon.record import Mark
 
 BROKEN = after(400, loss=NAN, grad_norm=NAN)
@@ -112,3 +112,46 @@ def test_a_scaler_that_finds_no_scale_is_dated_at_its_first_skip(change: Change,
     snapshot = watched(run(600, change), header(precision="fp16"))
     assert found(snapshot, "fp16-range").onset_step == onset
     assert loud(snapshot) == ["fp16-range"]
+
+
+def test_a_nan_that_keeps_coming_back_is_a_failure() -> None:
+    def third(step: int) -> Metrics:
+        return {"loss": NAN, "grad_norm": NAN} if 300 <= step < 597 and step % 3 == 0 else {}
+
+    snapshot = watched(run(600, third))
+    finding = found(snapshot, "nan-forward")
+    assert (finding.severity, finding.onset_step, finding.active) == ("failure", 300, True)
+    assert finding.evidence.startswith("loss not finite 99 times in steps 300-594")
+    assert loud(snapshot) == ["nan-forward"]
+    assert not found(watched(run(900, third)), "nan-forward").active
+
+
+def test_a_nan_now_and_then_is_a_warning_each_time() -> None:
+    snapshot = watched(run(2000, lambda step: {"loss": NAN, "grad_norm": NAN} if step % 300 == 299 else {}))
+    assert {finding.severity for finding in snapshot.findings if finding.family == "nan"} == {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("signature", "change"),
+    [
+        ("nan-empty-batch", after(400, 400, loss=NAN, grad_norm=0.0)),
+        ("nan-forward", after(400, 400, loss=NAN)),
+        ("nan-forward", after(400, 400, loss=NAN, grad_norm=NAN)),
+        ("inf-first", after(400, 400, loss=INF)),
+        ("inf-first", after(400, 400, loss=INF, grad_norm=0.0)),
+    ],
+)
+def test_only_a_nan_without_a_gradient_is_an_empty_batch(signature: str, change: Change) -> None:
+    finding = found(watched(run(600, change)), signature)
+    assert (finding.severity, finding.active, finding.onset_step) == ("warning", False, 400)
+
+
+@pytest.mark.parametrize(
+    ("steps", "severities"), [(1, []), (2, []), (3, ["warning"]), (30, ["warning"]), (40, ["failure"])]
+)
+def test_an_infinite_gradient_beside_a_finite_loss_may_be_a_skipped_step(steps: int, severities: list[str]) -> None:
+    snapshot = watched(run(400 + steps, after(400, grad_norm=INF)))
+    said = [finding for finding in snapshot.findings if finding.severity != "note"]
+    assert [finding.severity for finding in said] == severities
+    assert all("loss_scale" in finding.evidence for finding in said if finding.severity == "warning")
+    assert [finding.detected_step for finding in said] == [402 if steps <= 32 else 432] * len(said)

@@ -32,6 +32,8 @@ from tests.quality.recipes import PLANTINGS, recipes
 from tests.quality.training import Recipe, train
 
 SEEDS = 20
+# A range of seeds that was looked at while detectors were mended is not measured again: the next table takes the next.
+FRESH: dict[Part, int] = {"tune": 0, "report": 1_000_000}
 _MAKERS = ("networks.py", "worlds.py", "training.py", "architectures.py")
 
 
@@ -110,7 +112,8 @@ def stacks(part: Part, seeds: int, folder: Path) -> list[tuple[Planting, str, ra
     for planting in PLANTINGS:
         for recipe in planting.recipes(part):
             place = f"{recipe.arch} {recipe.optimizer}"
-            numbers = range(FIRST_SEED[part], FIRST_SEED[part] + seeds)
+            first = FIRST_SEED[part] + FRESH[part]
+            numbers = range(first, first + seeds)
             name = f"{part}-{recipe.key.replace('/', '-')}-{fingerprint(planting, place, numbers)}.npz"
             listed.append((planting, place, numbers, folder / name))
     return listed

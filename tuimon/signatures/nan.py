@@ -156,13 +156,8 @@ class NonFinite(Detector):
             module, op = (plain_text(self._origin.fields.get(key, "")) for key in ("module", "op"))
             why += f"; first non-finite tensor in {place(module) or 'an unnamed module'}"
         why = broken.rate + why
-        first = broken.first.step
-        seen = broken.third if severity == "warning" and broken.third is not None else broken.second
-        detected = next((step for step in (broken.settled, broken.loss_step, seen) if step is not None), first)
-        if broken.first.loss_bad:
-            detected = first
         missing = "" if self._logs_gn else "log grad_norm to tell the forward from the backward pass"
         return Finding(
-            name, "nan", severity, onset, max(detected, first), broken.over is None, why, broken.over,
+            name, "nan", severity, onset, broken.known, broken.over is None, why, broken.over,
             module, op, missing,
         )  # fmt: skip

@@ -62,8 +62,20 @@ class Break:
     loss_step: int | None = None
     last: LoggedStep = field(default_factory=lambda: LoggedStep(0, 0))
     second: int | None = None
+    third: int | None = None
+    outlasted: int | None = None
     settled: int | None = None
     over: int | None = None
+
+    @property
+    def known(self) -> int:
+        """The step that settled what it is."""
+        if self.first.loss_bad:
+            return self.first.step
+        seen = self.second
+        if self.first.gn is not None and math.isinf(self.first.gn):
+            seen = self.outlasted if self.outlasted is not None else self.third
+        return next((step for step in (self.settled, self.loss_step, seen) if step is not None), self.first.step)
 
     def take(self, step: LoggedStep) -> None:
         """Takes in a completed step."""
@@ -84,6 +96,10 @@ class Break:
             self.second = step.step
         if self.settled is None and (self.masked == 2 or self.lost == 2):
             self.settled = step.step
+        if self.steps == 3:
+            self.third = step.step
+        if self.steps == SKIPS + 1:
+            self.outlasted = step.step
 
 
 def classify(broken: Break) -> tuple[str, Severity, str]:
@@ -96,11 +112,14 @@ def _of_loss(broken: Break) -> tuple[str, Severity, str]:
     kind = "inf" if first.loss is not None and math.isinf(first.loss) else "NaN"
     both = f"loss {kind} and grad_norm {'non-finite' if first.gn_bad else short(first.gn or 0.0)}"
     what = both if first.gn is not None else f"loss {kind}"
+    # Only the mean of no element is NaN and leaves a gradient of zero: 0/0 of a sum that nothing went into.
+    empty = kind == "NaN" and first.gn in (None, 0.0)
     if broken.over is not None and broken.steps <= 2:
-        if first.gn_bad:
-            return "nan-forward", "warning", f"{what} at {first.step}, finite again at {broken.over}: skipped"
-        return "nan-empty-batch", "warning", f"{what} at {first.step}, finite again at {broken.over}"
-    if first.gn is not None and not first.gn_bad and broken.steps <= 2:
+        back = f"{what} at {first.step}, finite again at {broken.over}"
+        if empty:
+            return "nan-empty-batch", "warning", back
+        return "nan-forward" if kind == "NaN" else "inf-first", "warning", back + ": skipped" * first.gn_bad
+    if empty and first.gn is not None and broken.steps <= 2:
         return "nan-empty-batch", "warning", f"{what} at {first.step}: the gradient is untouched"
     if not broken.before:
         return "nan-first-step", "failure", f"{what} in the first record"
@@ -142,14 +161,14 @@ def _of_gradient(broken: Break) -> tuple[str, Severity, str]:
         return "nan-forward", "failure", f"grad_norm {kind} at {step}, and the loss is no longer logged since"
     if searching or (broken.scaled and broken.steps < 3):
         return "", "note", ""
-    if broken.over is not None:
+    # An infinite gradient beside a finite loss is what a loss scaler skips, whose search may take so many steps.
+    skipped = kind == "inf" and broken.steps <= SKIPS
+    if broken.over is not None or skipped:
         if broken.steps < 3:
             return "", "note", ""
-        return (
-            "nan-backward",
-            "warning",
-            f"grad_norm {kind} in {broken.steps} steps from {step}, finite at {broken.over}",
-        )
+        until = f", finite at {broken.over}" if broken.over is not None else " while the loss is finite"
+        hint = ": overflow, which a loss scaler skips (log loss_scale)" if skipped else ""
+        return "nan-backward", "warning", f"grad_norm {kind} in {broken.steps} steps from {step}{until}{hint}"
     if broken.steps >= 2 or kind == "NaN":
         return "nan-backward", "failure", f"grad_norm {kind} at {step} while the loss is finite"
     return "", "note", ""

@@ -137,6 +137,7 @@ class ValidationStands(Detector):
             and value < (1 + RISEN_SHARE) * self._least
             and value > APART * now
             and now < (1 - GAIN) * self._first[2]
+            and max(self._recent) > min(self._recent)  # one that never moves does not look at the model
             and mann_kendall(list(self._recent)) > STILL_FALLING
         )
         self._detected = (step if self._detected is None else self._detected) if stands else None

@@ -63,7 +63,7 @@ RULES: dict[str, Callable[[Trace], Truth]] = {
     "bad-batch": spiked,
     "bad-batches": clustered,
     "hidden-term": gradient_burst,
-    "edge": oscillating,
+    **dict.fromkeys(("edge", "edge-wide"), oscillating),
     "no-zero-grad": accumulating,
     **dict.fromkeys(("wrong-sign", "probabilities"), under_floor),
     "scaler-fails": scaler,
