@@ -350,3 +350,33 @@ async def test_an_ascii_screen_has_no_other_character(size: tuple[int, int]) -> 
         for key in ("n", "escape", "x", "j", "q", "o", "q", "question_mark", "escape", "y", "s", "v", "e", "m"):
             await shown.press(key)
             assert shown.text.isascii(), key
+
+
+async def test_the_filter_line_shows_the_filter_that_is_there_and_a_click_elsewhere_closes_it() -> None:
+    async with screen(learning()) as shown:
+        await shown.press("slash", *"spike", "enter", "escape", "slash")
+        assert "rows and metrics that contain" in shown.lines[-2]
+        await shown.press(*"nan")
+        panel = shown.app.query(MetricPanel).first()
+        await shown.click(panel.region.x + 20, panel.region.y + 4)
+        assert not shown.desk.typing
+        assert shown.desk.pattern == "nan"
+        assert "lr-too-high" not in shown.text
+        assert shown.lines[-1].startswith(" Esc back  q quit")
+        await shown.press("slash")
+        assert shown.lines[-2].strip() == "nan"
+
+
+async def test_two_answers_never_stand_side_by_side_and_none_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuimon.app.acting.SAID", 0.05)
+    async with screen(learning()) as shown:
+        await shown.press("r", "c")
+        assert "never went back" not in shown.header
+        assert "no other loss" in shown.header
+        await shown.press("r")
+        for _ in range(100):
+            if "never went back" not in shown.header:
+                break
+            await shown.pilot.pause(0.02)
+            await shown.settle()
+        assert "never went back" not in shown.header

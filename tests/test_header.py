@@ -105,6 +105,14 @@ def test_what_was_changed_about_the_picture_is_said() -> None:
     assert "steps 1" not in line(scene_of(learning()))
 
 
+def test_a_log_axis_is_said_even_where_there_is_little_room() -> None:
+    changed = view(cursor=412, log=True, smooth=2, overlay=True)
+    told = line(scene_of(broken(), view=changed, meta={"total_steps": 900}, status=Status("live", "ended")), 80)
+    assert "log, smooth 2, val on loss" in told
+    assert "cursor" not in told
+    assert "since step 412" in told
+
+
 def test_a_pause_says_how_far_behind_it_is() -> None:
     assert "paused, 1,214 behind" in line(scene_of(learning(), held=view(), behind=1214))
 

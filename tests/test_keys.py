@@ -269,6 +269,12 @@ async def filters(shown: Screen) -> None:
     assert isinstance(shown.app.focused, SymptomTable)
     await shown.press("escape")
     assert "nan-backward" in shown.text
+    await shown.press("slash", *"spi")
+    assert shown.lines[-1].startswith(" Enter keep this filter  Esc no filter")
+    assert shown.lines[-2].strip() == "spi"
+    await shown.press("escape")
+    assert "nan-backward" in shown.text
+    assert shown.lines[-1].startswith(" q quit")
 
 
 @checks("Tab")

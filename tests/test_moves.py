@@ -118,6 +118,13 @@ def test_enlarged_up_and_down_turn_to_another_metric() -> None:
     assert after(scene, "row_up").desk.metric == "lr"
 
 
+def test_the_only_finding_is_said_to_be_the_only_one() -> None:
+    alone = replace(BROKEN, snapshot=replace(BROKEN.snapshot, findings=BROKEN.snapshot.findings[:1]))
+    assert after(alone, "next_finding").desk.said == ""
+    assert after(alone, "next_finding", "next_finding").desk.said == "the only finding"
+    assert after(alone, "next_finding", "autopsy", "next_finding").desk.mode == "run"
+
+
 def test_findings_go_round() -> None:
     found = sorted(f.onset_step for f in BROKEN.snapshot.findings)
     scene = BROKEN

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.timer import Timer
 from textual.widgets import Input
 
 from tuimon.app.drawing import DrawingApp
 from tuimon.app.explain import ExplainScreen
-from tuimon.app.following import Place
+from tuimon.app.following import SAID, Place
 from tuimon.app.help import HelpScreen
 from tuimon.monitor import Monitor
 from tuimon.panels import moves, rows
@@ -18,6 +20,7 @@ from tuimon.panels.desk import Desk
 from tuimon.panels.grid import PanelGrid
 from tuimon.panels.keys import KEYS, Keys, cap_of
 from tuimon.panels.metric import MetricPanel
+from tuimon.panels.records import RecordsView
 from tuimon.panels.table import SymptomTable
 from tuimon.panels.timeline import Timeline
 
@@ -44,6 +47,7 @@ class ActingApp(DrawingApp):
         self.monitor = Monitor()
         self.desk = Desk()
         self.keys = keys
+        self._hushing: Timer | None = None
         self.set_keymap(
             {key.name: ",".join(key.keys) for key, usual in zip(keys, KEYS, strict=True) if key.keys != usual.keys}
         )
@@ -52,13 +56,24 @@ class ActingApp(DrawingApp):
         return cap_of(name, self.keys)
 
     def lay(self, desk: Desk) -> None:
-        """The user's side of the screen is `desk` from now on."""
+        """The user's side of the screen is `desk` from now on; what it says stands there for a few seconds."""
         self.desk = desk
+        if self._hushing is not None:
+            self._hushing.stop()
+        self._hushing = self.set_timer(SAID, self._hush) if desk.said else None
         self.request_frame()
 
+    def _hush(self) -> None:
+        self.lay(replace(self.desk, said=""))
+
+    def say(self, text: str) -> None:
+        self.desk = replace(self.desk, said="")
+        super().say(text)
+
     def action_move(self, name: str) -> None:
-        if name == "back" and self._filtering:
+        if name == "back" and self.desk.typing:
             self._close_filter()
+            self.lay(moves.filtered(self.current(), ""))
             return
         self.lay(moves.move(name, self.current()))
 
@@ -70,6 +85,8 @@ class ActingApp(DrawingApp):
             metric = self.query_one(PanelGrid).metric_of(panel)
             if metric in self.monitor.store.columns:
                 self.lay(replace(self.desk, mode="large", metric=metric, under=0))
+            else:
+                self.say("nothing to enlarge here yet")
         elif self.desk.mode == "autopsy":
             self.action_explain()
         else:
@@ -89,15 +106,23 @@ class ActingApp(DrawingApp):
 
     def action_filter(self) -> None:
         self.screen.add_class("-filter")
-        self.query_one(FilterLine).focus()
-
-    @property
-    def _filtering(self) -> bool:
-        return self.focused is not None and isinstance(self.focused, FilterLine)
+        line = self.query_one(FilterLine)
+        with line.prevent(Input.Changed):
+            line.value = self.desk.pattern
+        line.focus()
+        self.lay(replace(self.desk, typing=True))
 
     def _close_filter(self) -> None:
-        self.screen.remove_class("-filter")
-        self.query_one(SymptomTable).focus()
+        self._hide_filter()
+        self.query_one(RecordsView if self.desk.mode == "autopsy" else SymptomTable).focus()
+
+    def _hide_filter(self) -> None:
+        self.screen_stack[0].remove_class("-filter")
+        self.lay(replace(self.desk, typing=False))
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        if isinstance(event.widget, FilterLine) and self.desk.typing and self.app_focus:
+            self._hide_filter()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self.lay(moves.filtered(self.current(), event.value))

@@ -23,6 +23,7 @@ class Desk:
         row: signature of the chosen row, empty for the first one of the table.
         opened, closed: rows that the user opened or closed himself.
         pattern: what rows and metrics must contain.
+        typing: the line is open in which it is typed.
         held: the view to return to; not None while the picture is paused.
         before: the view to return to from the autopsy, None outside of it.
         said: why the last key changed nothing, empty when it did; a key that does nothing looks broken.
@@ -37,6 +38,7 @@ class Desk:
     opened: frozenset[str] = frozenset()
     closed: frozenset[str] = frozenset()
     pattern: str = ""
+    typing: bool = False
     held: View | None = None
     before: View | None = None
     said: str = ""

@@ -12,12 +12,15 @@ from tuimon.panels.sheet import Sheet
 ENTER = {"large": "close", "autopsy": "explain"}
 """What Enter does while something is open; else its own word stands."""
 
+TYPING = "Enter keep this filter  Esc no filter"
+"""The keys while a filter is typed: all others are letters of it."""
+
 
 class Footer(Sheet):
     """Caps and words of the table of keys."""
 
     def state(self, scene: Scene, width: int) -> object:
-        return scene.desk.mode, is_open(scene.desk)
+        return scene.desk.mode, scene.desk.typing, is_open(scene.desk)
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         return [footer_line(scene, width)]
@@ -30,6 +33,8 @@ def is_open(desk: Desk) -> bool:
 
 def footer_line(scene: Scene, width: int) -> Line:
     """As many keys as fit into `width` cells; with something open, Esc stands first."""
+    if scene.desk.typing:
+        return (Span(f" {hints(TYPING, width - 1)}", "key"),)
     opened = is_open(scene.desk)
     keys = sorted((key for key in scene.keys if key.word), key=lambda key: key.rank)
     if opened:

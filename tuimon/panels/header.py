@@ -71,7 +71,7 @@ def _parts(scene: Scene) -> list[Part]:
         Part(5, Span(name, "strong")),
         Part(2, Span(_progress(scene), "plain")),
         Part(1, Span(scene.desk.said, "warning")),
-        Part(4, Span(_view(scene), "chosen")),
+        _view(scene),
         Part(6, Span(words.pace(scene.snapshot.pace), "dim")),
         Part(3, _state(scene)),
         Part(2, Span(scene.hint, "warning")),
@@ -111,19 +111,29 @@ def _progress(scene: Scene) -> str:
     return step
 
 
-def _view(scene: Scene) -> str:
-    """What was changed about the picture: thin panels have no room to say it, and an unseen log scale misleads."""
+def _view(scene: Scene) -> Part:
+    """What was changed about the picture: thin panels have no room to say it, and an unseen log scale misleads.
+
+    Where there is little room, the cursor goes first (the panels say it too), then the steps across.
+    """
     view = scene.view
     low, high = scene.window
-    zoomed = view.low is not None or view.high is not None or view.tail is not None
-    words_of = {
-        f"cursor {words.steps(view.cursor or 0)}": view.cursor is not None,
-        f"steps {words.steps(low)} to {words.steps(high)}": zoomed and not scene.desk.paused,
-        "log": view.log,
-        f"smooth {view.smooth}": view.smooth > 0,
-        "val on loss": view.overlay,
-    }
-    return ", ".join(text for text, changed in words_of.items() if changed)
+    zoomed = (view.low is not None or view.high is not None or view.tail is not None) and not scene.desk.paused
+    told = (
+        f"cursor {words.steps(view.cursor)}" if view.cursor is not None else "",
+        f"steps {words.steps(low)} to {words.steps(high)}" if zoomed else "",
+        *(
+            "log" if view.log else "",
+            f"smooth {view.smooth}" if view.smooth else "",
+            "val on loss" if view.overlay else "",
+        ),
+    )
+    part = None
+    for rank, start in ((2, 2), (3, 1), (4, 0)):
+        text = ", ".join(each for each in told[start:] if each)
+        if text and (part is None or text != part.span.text):
+            part = Part(rank, Span(text, "chosen"), part)
+    return part or Part(9, Span(""))
 
 
 def _state(scene: Scene) -> Span:

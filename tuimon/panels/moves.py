@@ -89,6 +89,8 @@ def _finding(scene: Scene, direction: int) -> Desk:
         ),
         None,
     )
+    if here is not None and len(found) == 1 and scene.desk.mode == "run":
+        return replace(at(scene, found[0].onset_step), said="the only finding")
     if here is not None:
         finding = found[(here + direction) % len(found)]
     elif scene.view.cursor is None:
