@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +62,14 @@ VALUES = st.one_of(
 )
 
 
+MARKS: dict[str, tuple[Any, dict[str, object]]] = {
+    "header": ("header", {"run": "a", "meta": {"num_classes": 10, "optimizer": "sgd"}}),
+    "note": ("note", {"note": "nan_origin", "module": "m"}),
+    "end": ("note", {"step": 3, "note": "end"}),
+    "restart": ("restart", {}),
+}
+
+
 @st.composite
 def wild_batches(draw: st.DrawFn) -> Batch:
     """Runs with everything in them: rewinds, repeated steps, gaps, non-finite values, marks; calm parts to arm on."""
@@ -67,14 +77,13 @@ def wild_batches(draw: st.DrawFn) -> Batch:
     step = draw(st.integers(0, 3))
     marks = []
     for part in range(draw(st.integers(1, 5))):
-        kind = draw(st.sampled_from(("calm", "wild", "climb", "flat", "zero", "back", "header", "note", "twice")))
-        if kind in ("header", "note"):
-            fields = (
-                {"run": "a", "meta": {"num_classes": 10, "optimizer": "sgd"}}
-                if kind == "header"
-                else {"note": "nan_origin", "module": "m"}
+        kind = draw(
+            st.sampled_from(
+                ("calm", "wild", "climb", "flat", "zero", "back", "header", "note", "end", "restart", "twice")
             )
-            marks.append(Mark(len(rows), kind, fields))
+        )
+        if kind in MARKS:
+            marks.append(Mark(len(rows), *MARKS[kind]))
         elif kind == "back":
             step = max(0, step - draw(st.integers(1, 80)))
         elif kind == "wild":
@@ -96,6 +105,38 @@ def wild_batches(draw: st.DrawFn) -> Batch:
                     rows.append((at, time, dict(metrics)))
             step += count
     return Batch.from_rows(rows, marks=tuple(marks))
+
+
+def in_any_order(batch: Batch, data: st.DataObject) -> None:
+    """Cut, doubled and swapped: whatever comes is judged, and the answer may be asked for at any time."""
+    monitor = Monitor()
+    edges = sorted({0, len(batch), *data.draw(st.lists(st.integers(0, len(batch)), max_size=8))})
+    pieces = [batch.slice(low, high) for low, high in zip(edges, edges[1:], strict=False)]
+    for piece in data.draw(st.permutations([*pieces, *pieces[:2]])):
+        before = monitor.snapshot.records
+        snapshot = monitor.feed(piece)
+        assert snapshot.records == before + len(piece)
+        looked = monitor.look_at(data.draw(st.floats(0, 1e10)))
+        assert set(looked.lit) == {finding.signature for finding in looked.findings if finding.active}
+        for column in monitor.store.columns.values():
+            assert column.count >= column.non_finite >= 0
+
+
+@given(wild_batches(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_batches_in_any_order_are_judged(batch: Batch, data: st.DataObject) -> None:
+    in_any_order(batch, data)
+
+
+@pytest.mark.long
+@given(wild_batches(), st.data())
+@settings(max_examples=4000, deadline=None)
+def test_thousands_of_batches_in_any_order_are_judged_and_no_result_depends_on_reads(
+    batch: Batch, data: st.DataObject
+) -> None:
+    in_any_order(batch, data)
+    cuts = data.draw(st.lists(st.integers(0, len(batch)), max_size=6))
+    assert told(split_feed(batch, cuts)) == told(Monitor().feed(batch))
 
 
 @given(wild_batches(), st.data())
