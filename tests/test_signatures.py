@@ -106,9 +106,9 @@ def test_a_loss_that_changes_its_sign_is_left_alone() -> None:
     assert loud(watched(wave)) == []
 
 
-def test_a_resumed_run_with_another_level_is_a_note() -> None:
+def test_a_resumed_run_with_a_lower_level_is_a_note() -> None:
     first = run(400)
-    second = run(100, lambda step: {"loss": 1.9}, start=350)
+    second = run(100, lambda step: {"loss": 0.2}, start=350)
     snapshot = watched([*first, *second])
     assert loud(snapshot) == []
     assert "resumed" in [finding.signature for finding in snapshot.findings]

@@ -68,6 +68,7 @@ DIVERGENCE = (
             "another data mix, shard or phase began",
             "data that used to repeat no longer does",
             "dropout or batch norm switched between train and eval mode",
+            "at a resume: the optimizer's state was not restored",
         ),
         checks=(
             Check(
@@ -79,6 +80,11 @@ DIVERGENCE = (
                 "In the training loop: which modules are in eval mode?",
                 snippets.MODES,
                 "Any name: an evaluation did not call model.train() after it.",
+            ),
+            Check(
+                "After a resume: was the optimizer's state loaded?",
+                snippets.STATE,
+                "0, or fewer than there are parameters: it was not (SGD without momentum has none).",
             ),
         ),
         fix="Undo the change at the onset. It was meant: let it run, the new level is the right one.",

@@ -8,11 +8,13 @@ from tuimon.signatures.fit import Overfitting, Undertrained, ValidationBelowTrai
 from tuimon.signatures.given_back import GivenBack
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.layers import DeadUnits, SaturatedUnits, VanishingGradient
+from tuimon.signatures.leap import Leap
 from tuimon.signatures.nan import NonFinite
 from tuimon.signatures.nan_validation import NonFiniteValidation
 from tuimon.signatures.notes import Missing, Resumed
 from tuimon.signatures.plateau import DoubleSoftmax, TellingLevels
 from tuimon.signatures.precision import HalfPrecisionRange
+from tuimon.signatures.resume_level import ResumeLevel
 from tuimon.signatures.slow import Oscillation, SlowDivergence
 from tuimon.signatures.still import FlatMidway, FrozenWeights, LearningRateTooLow
 from tuimon.signatures.stretch import Detector
@@ -26,7 +28,9 @@ DETECTORS: tuple[type[Detector], ...] = (
     Excursions,
     DivergesFromStart,
     YoungSpike,
+    Leap,
     GivenBack,
+    ResumeLevel,
     SlowDivergence,
     Oscillation,
     BelowFloor,

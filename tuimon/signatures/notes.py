@@ -77,8 +77,9 @@ class Resumed(Detector):
 
     def rewind(self, step: int, course: Course) -> None:
         """The log goes back to `step`."""
+        if course.losses or not self._header:
+            self._before = level_of(course.losses) if course.losses else None
         self._header = False
-        self._before = level_of(course.losses) if course.losses else None
         self._begin(step, course.last_step if course.last_step is not None else step)
 
     @property
