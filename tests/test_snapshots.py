@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from tuimon.app.monitor_app import MonitorApp, Options
 from tuimon.catalogue import ROWS
 from tuimon.follow import Status
-from tuimon.panels import rows
+from tuimon.panels import rows, table
 
 Compare = Callable[..., bool]
 
@@ -45,6 +45,7 @@ def rows_with_words_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     check = replace(
         ROWS[0].checks[0], look="Look at this first.", code="print(x.isfinite().all())", expect="False: it."
     )
+    monkeypatch.setattr(table, "NOW", dict.fromkeys(table.NOW, "What to do at once."))
     monkeypatch.setattr(rows, "ROWS", tuple(replace(row, **words, checks=(check,)) for row in ROWS))
 
 

@@ -42,7 +42,7 @@ def test_lit_rows_come_first_and_failures_are_open() -> None:
 
 def test_an_open_row_says_what_was_seen_then_the_check_then_the_fix() -> None:
     text = shown(scene_of(broken()), "nan-forward")
-    places = [text.index(word) for word in ("seen", "likely", "check", "then fix", "told by", "or is it")]
+    places = [text.index(f" {word} ") for word in ("seen", "now", "likely", "check", "then fix", "told by", "or is it")]
     assert places == sorted(places)
     assert str(ONSET) in text
     assert f"began at step {ONSET}, {STEPS - ONSET} steps ago" in text

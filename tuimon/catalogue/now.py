@@ -1,9 +1,8 @@
-"""What to do in the next five minutes, for each row: with the process that runs, then the first look."""
+"""What to do in the next five minutes, for each row: with the process that runs, then the first look; no fix yet."""
 
 NOW = {
     "nan-after-growth": (
-        "Stop the run: its weights are gone. Copy a checkpoint from before the onset away, and restart from it at "
-        "lr / 10."
+        "Stop the run: its weights are gone. Copy a checkpoint from before the onset away, and read the rate there."
     ),
     "nan-forward": (
         "Stop the run: its weights are NaN. Copy a checkpoint from before the onset away, then look at the batch "
@@ -12,8 +11,10 @@ NOW = {
     "nan-backward": (
         "NaN: stop the run, copy a checkpoint from before the onset away. A lone inf under a loss scaler: let it run."
     ),
-    "nan-empty-batch": "Let it run. Count how often it happens; in the next run skip such batches.",
-    "fp16-range": "Stop the run: no step arrives any more. Restart in bf16 from a checkpoint from before the onset.",
+    "nan-empty-batch": "Let it run. Count how often it happens: rare is harmless.",
+    "fp16-range": (
+        "Stop the run: no step arrives any more. Copy a checkpoint from before the onset away; run that batch in fp32."
+    ),
     "nan-masked": (
         "Stop the run: its weights are NaN, whatever the loss says. Copy a checkpoint from before the onset away."
     ),
@@ -29,48 +30,46 @@ NOW = {
         "Stop the run: each step makes it worse. Copy a checkpoint from before the onset away, and read the rate there."
     ),
     "level-jump": "Let it run. Find out what changed at the onset step: rate, data, mode.",
-    "slow-divergence": "Copy the best checkpoint away. Stop the run, and restart from there with a lower rate.",
+    "slow-divergence": (
+        "Copy the best checkpoint away, and stop the run: it only gets worse. Read the rate now and at the onset."
+    ),
     "loss-spike": "Let it run: most spikes come back within 200 steps. Keep a checkpoint from before it until then.",
     "unrecovered-spike": (
-        "Stop the run: waiting costs more. Restart from a checkpoint 100 steps or more before the onset."
+        "Stop the run: waiting costs more than going back. Copy a checkpoint from before the onset away."
     ),
     "spikes-more-frequent": (
-        "Let it run, and keep a checkpoint from before the first spike: a restart at half the rate is likely."
+        "Let it run, and keep a checkpoint from before the first spike: you may have to go back to it."
     ),
     "exploding-gradient": (
         "Copy the newest checkpoint away now, before the loss follows. Let it run, and watch the loss."
     ),
     "oscillation": "Let it run. Try half the rate from the newest checkpoint, for 50 steps.",
-    "gradients-accumulate": (
-        "Stop the run: each step is longer than the one before. Put zero_grad() before backward()."
-    ),
+    "gradients-accumulate": "Stop the run: each step is longer than the one before. Look where zero_grad() stands.",
     "below-floor": "Stop the run: it learns the wrong thing. Look at the sign of the loss.",
     "zero-gradient": (
         "Loss flat: stop the run, look where the graph is cut. Loss moving: let it run, the norm is logged wrongly."
     ),
     "frozen-weights": "Stop the run: it learns nothing. Look whether the optimizer holds the model's parameters.",
     "lr-too-low": (
-        "Read lr. 0 at the end of a schedule: the run is done. Else stop it, and start again at ten times the rate."
+        "Read lr. 0 at the end of a schedule: the run is done. Else stop it: at this rate it learns nothing."
     ),
     "uniform-prediction": (
         "Stop the run, unless this task is known to rest first. Overfit one batch: that decides in minutes."
     ),
     "prior-prediction": "Stop the run. Print whether the output depends on the input: two lines, seconds.",
-    "double-softmax": "Stop the run. Find the softmax in the model, remove it, go on from the last checkpoint.",
+    "double-softmax": "Stop the run. Look for a softmax between the last layer and the loss.",
     "memorising-noise": "Stop the run: it learns wrong pairs by heart. Look at ten labels beside their inputs.",
     "flat-midway": "A decay of the rate is still to come: let it run. Else try lr / 10 from the newest checkpoint.",
     "vanishing-gradient": "Stop the run: its early layers learn nothing. Print the gradient norm of each layer.",
-    "dead-relu": (
-        "The loss still falls: let it run. The share is near 1: stop, start again with a warmup or a lower rate."
-    ),
-    "saturated": "The loss still falls: let it run. Look at the scale of the inputs, normalise them, start again.",
+    "dead-relu": "The loss still falls: let it run. The share is near 1: stop, nothing passes that layer any more.",
+    "saturated": "The loss still falls: let it run. Look at the scale of what enters the network.",
     "overfitting": "Copy the checkpoint at the minimum of val_loss away, then stop the run: from here it gets worse.",
     "undertrained": (
         "Nothing is wrong. It runs: let it. It has ended: decide whether to go on from the last checkpoint."
     ),
     "val-below-train": "Let it run. Evaluate the training set in eval mode once, to tell dropout from a leak.",
     "initial-loss-off": (
-        "First loss / ln C is the batch size: stop, average the loss. Pretrained weights: let it run."
+        "First loss / ln C is the batch size: stop, the loss is a sum. Pretrained weights: let it run."
     ),
     "no-validation": "Let it run. Look with m whether the log has it under another name.",
     "no-grad-norm": "Let it run. Look with m whether the log has it under another name.",

@@ -9,6 +9,7 @@ from textual import events
 from textual.message import Message
 
 from tuimon.catalogue import BY_SIGNATURE, ROWS
+from tuimon.catalogue.now import NOW
 from tuimon.panels import words
 from tuimon.panels.ink import Line, Span, clip, folded, width_of, wrap
 from tuimon.panels.keys import cap_of
@@ -169,6 +170,8 @@ def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
             yield "seen", "strong", plain_text(finding.evidence)
         if finding.place:
             yield "where", "strong", plain_text(finding.place)
+        if finding.active and finding.severity != "note":
+            yield "now", "strong", NOW[row.signature]
     else:
         yield "told by", "plain", row.separator
     yield "likely", "plain", "; ".join(row.causes)
