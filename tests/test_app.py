@@ -326,10 +326,27 @@ async def test_without_times_in_the_log_silence_counts_from_the_last_record_that
         await shown.bring(untimed[-1:])
         shown.app._clock = lambda: now
         assert "live" in shown.header
-        now += 240
-        shown.app.glance()
+        for _ in range(24):
+            now += 10
+            shown.app.glance()
         await shown.settle()
         assert "idle 3 min" in shown.header
+
+
+async def test_after_a_suspended_machine_nothing_is_called_stalled_before_the_log_was_read() -> None:
+    now = NOW
+    async with screen(learning()) as shown:
+        shown.app._clock = lambda: now
+        shown.app.glance()
+        now += 8 * 3600
+        shown.app.glance()
+        await shown.settle()
+        assert "stalled-run" not in shown.app.scene.snapshot.lit
+        assert "live" in shown.header
+        now += 2
+        shown.app.glance()
+        await shown.settle()
+        assert "stalled-run" in shown.app.scene.snapshot.lit, "nothing was written while we slept either"
 
 
 async def test_leaving_waits_for_no_read_that_takes_long() -> None:

@@ -37,6 +37,8 @@ from tuimon.store import Store
 
 GLANCE = 2.0
 """Seconds between looks at the clock, for a stall and for how long no record came; cheap, and sends nothing itself."""
+ASLEEP = 10 * GLANCE
+"""Seconds between two looks after which this program itself slept: the machine was suspended, or it was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class MonitorApp(ActingApp):
         self._age = ""
         self._heard: float | None = None
         self._clock = clock
+        self._looked = clock()
         self._describe = describe
         self._samples = samples
         self._taken_for = ""
@@ -199,6 +202,10 @@ class MonitorApp(ActingApp):
         if self.terminal_state == "gone":
             self.leave(EXIT_HUNG_UP)
         now = self._clock()
+        before, self._looked = self._looked, now
+        if not -ASLEEP < now - before < ASLEEP:
+            # What was written meanwhile is read before the next look; until then nobody knows whether there is any.
+            return
         age = self._age_at(now)
         last = self._newest.last_time
         seen = self.monitor.look_at(now if last is None else last + self._silence_at(now))
