@@ -211,3 +211,14 @@ def test_two_detectors_that_say_the_same_failure_say_it_once() -> None:
     """The loss is above its start from the first records on, and later leaves that level as well."""
     snapshot = watched(run(400, both(after(1, loss=8.0), after(200, loss=90.0))))
     assert [finding.signature for finding in snapshot.findings if finding.severity == "failure"] == ["lr-too-high"]
+
+
+def test_a_run_of_few_records_that_breaks_off_upwards_is_told() -> None:
+    losses = [2.3, 1.6, 1.1, 0.8, 0.6, 0.5, 0.45, 0.4, 31.0, 44.0, 62.0, 80.0]
+    rows = [(epoch, None, {"loss": loss}) for epoch, loss in enumerate(losses, 1)]
+    finding = found(watched(rows), "lr-too-high")
+    assert (finding.onset_step, finding.detected_step, finding.severity) == (9, 11, "failure")
+    assert "0.4 -> 80" in finding.evidence
+    back = [*rows, (13, None, {"loss": 0.5}), (14, None, {"loss": 0.4})]
+    assert not [one for one in watched(back).findings if one.severity == "failure"]
+    assert loud(watched([(step, None, {"loss": -values["loss"]}) for step, _, values in rows])) == []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tuimon.signatures.bounds import BelowFloor, InitialLossOff
 from tuimon.signatures.divergence import Excursions
-from tuimon.signatures.early import BelowFloor, DivergesFromStart, InitialLossOff
+from tuimon.signatures.early import DivergesFromStart
 from tuimon.signatures.fit import Overfitting, Undertrained, ValidationBelowTraining
 from tuimon.signatures.given_back import GivenBack
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient

@@ -32,6 +32,9 @@ LASTS = 12
 RECENT, FALLING = 4, 0.1
 """A loss that is coming back loses a tenth of its height from four pieces to the next four."""
 
+CLIMBING = 1.25
+"""Times its height of four pieces ago at which a loss goes on rising, where one that jumped rests."""
+
 AT_ONCE = 4
 """Pieces within which the ground is lost in a jump; more of them are a creep."""
 
@@ -70,9 +73,9 @@ class GivenBack(Detector):
     classification lies between: the network forgets, and rests near the loss of a uniform guess. Here medians of 16
     losses are compared with the best of them: lost ground is half of the way back to the first losses, and 3 sigmas of
     single losses, which is 9 of a median. It is `lr-too-high` where the learning rate had risen or the best lies within
-    the first 64 losses, `unrecovered-spike` after a jump, `slow-divergence` else; dated where the loss was last near
-    its best. Not told while the learning rate is above that of the best piece but not above its earlier peak: a
-    schedule does that. Errs on data that become harder for good.
+    the first 64 losses, `unrecovered-spike` after a jump to where it rests, `slow-divergence` else; dated where the
+    loss was last near its best. Not told while the learning rate is above that of the best piece but not above its
+    earlier peak: a schedule does that. Errs on data that become harder for good.
     """
 
     def __init__(self) -> None:
@@ -146,9 +149,14 @@ class GivenBack(Detector):
         earlier, later = sum(self._heights[:RECENT]), sum(self._heights[RECENT:])
         return earlier - later > FALLING * earlier
 
+    def _climbs(self) -> bool:
+        """The last four pieces lie clearly above the four before."""
+        earlier, later = sum(self._heights[:RECENT]), sum(self._heights[RECENT:])
+        return later > CLIMBING * earlier
+
     def _told(self, piece: Piece, best: Piece, near: Piece) -> Finding:
         raised = best.lr is not None and piece.lr is not None and piece.lr > LR_RISE * best.lr
-        jumped = piece.number - self._lost - near.number < AT_ONCE
+        jumped = piece.number - self._lost - near.number < AT_ONCE and not self._climbs()
         signature = "unrecovered-spike" if jumped else "slow-divergence"
         if raised or best.number < YOUNG:
             signature = "lr-too-high"

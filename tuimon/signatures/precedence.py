@@ -14,13 +14,14 @@ def reduced(findings: Sequence[Finding], outranks: Mapping[str, tuple[str, ...]]
 
     A finding hides those that its row outranks, when it is at least as grave and both hold at some step: a spike that
     was over before a divergence began is another event and stays. Of two failures of one row that hold together, as two
-    detectors may say them, the one known first stays.
+    detectors may say them, the first in order stays, known when the first of them was.
     """
+    once = _once(findings)
     kept = [
         _from_its_beginning(finding, findings)
-        for finding in findings
+        for finding in once
         if not any(
-            (finding.signature in outranks.get(other.signature, ()) or _again(finding, other))
+            finding.signature in outranks.get(other.signature, ())
             and RANK[other.severity] >= RANK[finding.severity]
             and _overlap(finding, other)
             for other in findings
@@ -29,15 +30,18 @@ def reduced(findings: Sequence[Finding], outranks: Mapping[str, tuple[str, ...]]
     return tuple(sorted(kept, key=lambda finding: (finding.onset_step, finding.detected_step, finding.signature)))
 
 
-def _again(finding: Finding, other: Finding) -> bool:
-    """The same failure, known later."""
-    if finding.signature != other.signature or finding.severity != "failure":
-        return False
-    return (other.detected_step, other.onset_step, other.evidence) < (
-        finding.detected_step,
-        finding.onset_step,
-        finding.evidence,
-    )
+def _once(findings: Sequence[Finding]) -> list[Finding]:
+    """Every failure once."""
+    kept: list[Finding] = []
+    for finding in findings:
+        same = (i for i, other in enumerate(kept) if other.signature == finding.signature and _overlap(other, finding))
+        place = next((i for i in same if kept[i].severity == finding.severity == "failure"), None)
+        if place is None:
+            kept.append(finding)
+        elif finding.detected_step < kept[place].detected_step:
+            known = max(finding.detected_step, kept[place].onset_step)
+            kept[place] = replace(kept[place], detected_step=known)
+    return kept
 
 
 def _from_its_beginning(finding: Finding, findings: Sequence[Finding]) -> Finding:
