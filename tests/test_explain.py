@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tuimon import demo
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.catalogue.lessons import LESSONS
 from tuimon.cli import main
@@ -55,3 +58,17 @@ def test_the_numbers_of_a_run_come_first_and_are_sanitised() -> None:
     assert lines.index("IN THIS RUN") < lines.index("WHAT IS SEEN")
     assert "  - since step 412: loss nan, in block.3 softmax" in lines
     assert "  about 0.1" in lines
+
+
+def test_a_run_puts_its_own_numbers_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.jsonl"
+    demo.write(demo.RUNS["lr-too-high"], path)
+    assert main(["explain", "lr-too-high", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert said.index("IN THIS RUN") < said.index("- since step 70") < said.index("NOW")
+    assert "The learning rate was 0.00300 there" in said
+    assert "no such limit is known for adamw" in said
+    assert main(["explain", "nan-forward", str(path)]) == 0
+    assert capsys.readouterr().out.startswith(f"nan-forward is not lit in {path}.\n")
+    assert main(["explain", "nan-forward", str(tmp_path / "none.jsonl")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

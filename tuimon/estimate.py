@@ -9,6 +9,7 @@ from tuimon.formulas import largest_stable_lr
 from tuimon.monitor import Snapshot
 from tuimon.numerals import value_text
 from tuimon.plain import plain_text
+from tuimon.signatures.finding import Family
 from tuimon.store import Store
 
 FASTEST = 4.0
@@ -18,6 +19,9 @@ SLOWEST = 1.1
 """Growth per step from which two steps say more than the noise of the batches."""
 
 GROWTH_ROWS = ("lr-too-high", "nan-after-growth")
+
+CONCERNED = frozenset(("divergence", "spike", "oscillation", "gradient"))
+"""Families of rows for which the limit of the learning rate says something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,12 @@ class Estimate:
     def curvature(self) -> float | None:
         """Of the valley: 2 (1 + momentum) / limit."""
         return None if self.limit is None else 2 * (1 + self.momentum) / self.limit
+
+
+def estimate_for(signature: str, family: Family, snapshot: Snapshot, store: Store) -> Estimate:
+    """The same for one row; without words where the row has nothing to do with the learning rate."""
+    concerns = family in CONCERNED or signature in GROWTH_ROWS
+    return estimate(snapshot, store) if concerns else Estimate(None, "")
 
 
 def estimate(snapshot: Snapshot, store: Store) -> Estimate:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
+from tuimon.estimate import estimate_for
 from tuimon.formulas import effective_classes, logit_spread, softmax_floor, uniform_loss
 from tuimon.monitor import Snapshot
 from tuimon.numerals import value_text
@@ -50,7 +51,9 @@ def measured(finding: Finding, snapshot: Snapshot, store: Store) -> list[str]:
     if finding.severity != "note":
         lines += [*_since(finding, snapshot), *_rate_there(finding, run), *_still_good(finding, snapshot)]
     formula = FORMULAS.get(finding.signature)
-    return [*lines, *(formula(run) if formula else ())]
+    lines += formula(run) if formula else ()
+    limit = estimate_for(finding.signature, finding.family, snapshot, store).words
+    return [*lines, limit] if limit else lines
 
 
 def _since(finding: Finding, snapshot: Snapshot) -> Iterator[str]:

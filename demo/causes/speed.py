@@ -136,7 +136,7 @@ CAUSES = (
     Cause(
         "quadratic",
         "lr-too-high",
-        f"SGD on a parabola, lr past 2/sharpness from step {JUMP}",
+        f"SGD on a parabola, lr past 2/curvature from step {JUMP}",
         quadratic,
         JUMP,
         steps=260,
@@ -144,7 +144,7 @@ CAUSES = (
     Cause(
         "heavy-ball",
         "lr-too-high",
-        f"momentum .9, lr past 2 (1 + .9)/sharpness from {JUMP}",
+        f"momentum .9, lr past 2 (1 + .9)/curvature from {JUMP}",
         heavy_ball,
         JUMP,
         steps=220,

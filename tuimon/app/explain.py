@@ -15,7 +15,7 @@ from tuimon.app.triage import TriageScreen
 from tuimon.catalogue import Row
 from tuimon.catalogue.lessons import LESSONS
 from tuimon.catalogue.procedure import procedure_of
-from tuimon.estimate import Estimate, estimate
+from tuimon.estimate import estimate_for
 from tuimon.explain import explanation
 from tuimon.measured import measured
 from tuimon.monitor import Snapshot
@@ -33,9 +33,6 @@ WIDEST = 100
 """Columns of text: longer lines are hard to read."""
 
 KEYS = "j k scroll  c checks  b lab  t triage  q back"
-
-LEARNING_RATE_ROWS = frozenset(("divergence", "spike", "oscillation", "gradient"))
-"""Families for which the run's own numbers go into the lab."""
 
 
 class ExplainSheet(Sheet, can_focus=True):
@@ -128,12 +125,9 @@ class ExplainScreen(ModalScreen[None]):
     def __init__(self, row: Row, snapshot: Snapshot, store: Store, *, file: str = "", ascii_only: bool = False) -> None:
         super().__init__()
         self._row, self._snapshot, self._file, self._ascii = row, snapshot, file, ascii_only
-        concerns = row.family in LEARNING_RATE_ROWS or row.signature == "nan-after-growth"
-        self._estimate = estimate(snapshot, store) if concerns else Estimate(None, "")
+        self._estimate = estimate_for(row.signature, row.family, snapshot, store)
         findings = [finding for finding in snapshot.findings if finding.row == row.signature]
         remarks = measured(findings[-1], snapshot, store) if findings else []
-        if findings and self._estimate.words:
-            remarks.append(self._estimate.words)
         self._sheet = ExplainSheet(row, findings, remarks, ascii_only)
 
     def compose(self) -> ComposeResult:

@@ -88,7 +88,7 @@ NAN = (
         family="nan",
         severity="failure",
         symptom="gradient NaN or inf first, the loss later or never",
-        separator="grad_norm is non-finite in a record whose loss is still a number",
+        separator="grad_norm is non-finite while the loss is a number; inf again and again without NaN: see fp16-range",
         causes=(
             "square root or norm at exactly zero: its slope is infinite",
             "torch.where around a log: the unused branch still has a gradient",

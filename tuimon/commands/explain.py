@@ -7,23 +7,27 @@ import shutil
 import sys
 from difflib import get_close_matches
 
-from tuimon.catalogue import BY_SIGNATURE
+from tuimon.catalogue import BY_SIGNATURE, Row
 from tuimon.catalogue.lessons import LESSONS
 from tuimon.commands.characters import writes_pictures
+from tuimon.commands.diagnose import EXIT_UNREADABLE, add_source_arguments, complaint, read_whole, source_arguments
 from tuimon.plain import plain_text
+from tuimon.signatures.finding import Finding
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.add_argument("row", metavar="ROW", help="a row of `tuimon table`, for example nan-forward")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a run, whose own numbers come first")
     parser.add_argument("--ascii", action="store_true", help="draw with plain characters")
+    add_source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the row.
 
     Returns:
-        0, or 2 when there is no such row.
+        0, or 2 when there is no such row, or FILE cannot be read.
     """
     row = BY_SIGNATURE.get(args.row)
     if row is None:
@@ -32,11 +36,29 @@ def run(args: argparse.Namespace) -> int:
         return 2
     from tuimon.explain import explanation
     from tuimon.panels.specimen import specimen
+    from tuimon.sources.base import SourceError
 
+    try:
+        findings, remarks = _seen(row, args) if args.file else ([], [])
+    except (SourceError, OSError) as error:
+        print(f"tuimon: {complaint(args.file, error)}", file=sys.stderr)
+        return EXIT_UNREADABLE
+    if args.file and not findings:
+        print(f"{row.signature} is not lit in {plain_text(args.file, 200)}.\n")
     width = min(max(shutil.get_terminal_size((80, 24)).columns, 40), 100)
     picture = specimen(row, width, ascii_only=args.ascii or not writes_pictures())
-    print("\n".join(explanation(row, LESSONS[row.signature], width, picture=picture)))
+    lines = explanation(row, LESSONS[row.signature], width, picture=picture, findings=findings, remarks=remarks)
+    print("\n".join(lines))
     return 0
+
+
+def _seen(row: Row, args: argparse.Namespace) -> tuple[list[Finding], list[str]]:
+    """The findings of a run that light the row, and what else its numbers say."""
+    from tuimon.measured import measured
+
+    monitor, _ = read_whole(args.file, **source_arguments(args))
+    findings = [finding for finding in monitor.snapshot.findings if finding.row == row.signature]
+    return findings, measured(findings[-1], monitor.snapshot, monitor.store) if findings else []
 
 
 def nearest(word: str) -> list[str]:
