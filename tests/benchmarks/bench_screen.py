@@ -1,85 +1,75 @@
-"""The screen on a real pty: `python -m tests.benchmarks.bench_screen [live|idle|start ...]`, all by default.
+"""The screen on a real pty: `python -m tests.benchmarks.bench_screen [live|start|flood ...]`, all by default.
 
-Prints append -> bytes latency, CPU and bytes per second at 20 steps/s, the same while idle, and for long logs the time
-to the first curve, to the whole history, and the memory at its end. Runs on the installed tuimon of this Python.
+    live    a run of 20 steps/s: append -> bytes latency, CPU and bytes per second; the same while idle
+    start   a long log: time to the first curve, to the first key, to the whole history; keys meanwhile; memory
+    flood   a run of 2000 steps/s: how far the screen lags behind, at the start and at the end
+
+Runs on the installed tuimon of this Python. CPU is said beside every time, since it depends less on what else runs.
+`bench_peers` takes the same figures of other programs.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
 import json
 import math
-import os
-import pty
 import random
-import select
-import signal
+import re
 import statistics
-import struct
-import sys
 import tempfile
-import termios
 import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from tests.terminals import WATCH, Terminal
 
-class Screen:
-    """`tuimon watch FILE` on a pseudo-terminal of its own; everything it writes is read, timed and counted."""
+FIRST = 2000
+"""Steps of a live run before it is opened."""
+
+
+class Screen(Terminal):
+    """`tuimon watch FILE`; everything it writes is read, timed and counted."""
 
     def __init__(self, file: Path, width: int, height: int) -> None:
         self.started = time.perf_counter()
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            os.environ.update(TERM="xterm-256color", COLUMNS=str(width), LINES=str(height))
-            os.execv(sys.executable, [sys.executable, "-m", "tuimon.cli", "watch", str(file)])
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        super().__init__([*WATCH, str(file)], (width, height))
         self.process = psutil.Process(self.pid)
-        self.bytes = 0
-        self.seen = b""
 
-    def read(self, seconds: float) -> bytes:
-        """What is written within `seconds`, returning at the first bytes."""
-        if not select.select([self.terminal], [], [], max(seconds, 0))[0]:
-            return b""
-        with contextlib.suppress(OSError):
-            got = os.read(self.terminal, 1 << 16)
-            self.bytes += len(got)
-            self.seen = (self.seen + got)[-200_000:]
-            return got
-        return b""
+    @property
+    def bytes(self) -> int:
+        return len(self.seen)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the program was started."""
+        return time.perf_counter() - self.started
+
+    @property
+    def cpu(self) -> float:
+        times = self.process.cpu_times()
+        return times.user + times.system
+
+    @property
+    def header(self) -> str:
+        """The first line of the screen."""
+        self._feed()
+        line = self.emulator.buffer[0]
+        return "".join(line[x].data for x in range(self.emulator.columns))
+
+    @property
+    def step(self) -> int:
+        """The step that the header says, 0 without."""
+        found = re.search(r"step ([\d,]+)", self.header)
+        return int(found[1].replace(",", "")) if found else 0
 
     def drain(self, seconds: float) -> int:
         """Bytes written within the next `seconds`."""
         before, end = self.bytes, time.perf_counter() + seconds
         while (left := end - time.perf_counter()) > 0:
-            self.read(left)
+            self.take(left)
         return self.bytes - before
-
-    def until(self, word: bytes, seconds: float) -> float:
-        """Seconds from the start to `word` on the terminal, NaN if it does not come in time."""
-        end = time.perf_counter() + seconds
-        while word not in self.seen:
-            if time.perf_counter() > end:
-                return math.nan
-            self.read(0.05)
-        return time.perf_counter() - self.started
-
-    def type(self, keys: bytes) -> None:
-        os.write(self.terminal, keys)
-
-    def cpu(self) -> float:
-        times = self.process.cpu_times()
-        return times.user + times.system
-
-    def close(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.terminal)
 
 
 def record(step: int, rng: random.Random) -> bytes:
@@ -104,75 +94,99 @@ def history(file: Path, steps: int) -> None:
 
 
 def live(folder: Path, width: int, height: int, seconds: int = 15, rate: int = 20) -> None:
-    """A run of `rate` steps a second."""
-    file, rng = folder / f"live-{width}-{rate}.jsonl", random.Random(1)
-    history(file, 2000)
-    screen = Screen(file, width, height)
-    screen.drain(5)
-    waits: list[float] = []
-    cpu, sent, begun = screen.cpu(), screen.bytes, time.perf_counter()
-    with file.open("ab", buffering=0) as out:
-        for step in range(2000, 2000 + seconds * rate):
-            out.write(record(step, rng))
+    """A run of `rate` steps a second, then silence."""
+    file, rng = folder / f"live-{width}.jsonl", random.Random(1)
+    history(file, FIRST)
+    with Screen(file, width, height) as screen, file.open("ab", buffering=0) as out:
+        screen.drain(5)
+        waits: list[float] = []
+        cpu, sent, begun = screen.cpu, screen.bytes, time.perf_counter()
+        for number in range(seconds * rate):
+            out.write(record(FIRST + number, rng))
             written = time.perf_counter()
-            if screen.read(0.5):
+            if screen.take(0.5):
                 waits.append((time.perf_counter() - written) * 1e3)
-            due = begun + (step - 1999) / rate
+            due = begun + (number + 1) / rate
             while (left := due - time.perf_counter()) > 0:
-                screen.read(left)
-    took = time.perf_counter() - begun
-    load, flow = (screen.cpu() - cpu) / took, (screen.bytes - sent) / took
-    waits.sort()
-    print(
-        f"live {width}x{height} {rate}/s: append -> bytes p50 {statistics.median(waits):.1f} ms, "
-        f"p95 {waits[int(0.95 * len(waits))]:.1f} ms; cpu {load:.1%}; {flow / 1e3:.2f} KB/s"
-    )
-    cpu, sent = screen.cpu(), screen.bytes
-    screen.drain(20)
-    print(f"idle {width}x{height}: {(screen.bytes - sent)} bytes in 20 s; cpu {(screen.cpu() - cpu) / 20:.2%}")
-    screen.close()
+                screen.take(left)
+        took = time.perf_counter() - begun
+        load, flow = (screen.cpu - cpu) / took, (screen.bytes - sent) / took
+        print(
+            f"live {width}x{height} {rate}/s: append -> bytes {spread(waits)}; "
+            f"cpu {load:.1%}, {load / rate * 1e3:.2f} ms a step; {flow / 1e3:.2f} KB/s"
+        )
+        cpu = screen.cpu
+        sent = screen.drain(20)
+        print(f"idle {width}x{height}: {sent} bytes in 20 s; cpu {(screen.cpu - cpu) / 20:.2%}", flush=True)
+
+
+def spread(milliseconds: list[float], high: int = 95) -> str:
+    """Median and a high percentile."""
+    ranked = sorted(milliseconds) or [math.nan]
+    return f"p50 {statistics.median(ranked):.1f} ms, p{high} {ranked[len(ranked) * high // 100]:.1f} ms"
 
 
 def start(folder: Path, steps: int) -> None:
     """Opening a long log."""
     file = folder / f"long-{steps}.jsonl"
     history(file, steps)
-    screen = Screen(file, 120, 40)
-    # A braille cell of a curve is E2 A0..A3 xx in UTF-8.
-    end = time.perf_counter() + 60
-    while not any(bytes((0xE2, high)) in screen.seen for high in range(0xA0, 0xA4)) and time.perf_counter() < end:
-        screen.read(0.02)
-    first = time.perf_counter() - screen.started
-    screen.type(b"?")
-    answered = screen.until(b"any key closes", 60)
-    screen.type(b"x")
-    keys: list[float] = []
-    # The offset into the file is not to be seen from outside; "reading" goes away with the last byte.
-    while not whole(screen.seen):
-        begun = time.perf_counter()
-        screen.type(b"l" if len(keys) % 2 else b"h")
-        if screen.read(5):
-            keys.append((time.perf_counter() - begun) * 1e3)
-        screen.drain(0.1)
-    took = time.perf_counter() - screen.started
-    size, keys = screen.process.memory_info().rss / 1e6, sorted(keys) or [math.nan]
-    print(
-        f"start {steps:,} lines: first curve {first * 1e3:.0f} ms; first key answered {answered * 1e3:.0f} ms; "
-        f"whole history {took:.2f} s ({screen.cpu():.2f} s of CPU); "
-        f"{len(keys)} keys meanwhile: p50 {statistics.median(keys):.0f} ms, p99 {keys[int(0.99 * len(keys))]:.0f} ms; "
-        f"rss {size:.0f} MB"
-    )
-    screen.close()
+    with Screen(file, 120, 40) as screen:
+        # A braille cell of a curve is E2 A0..A3 xx in UTF-8.
+        while not re.search(b"\xe2[\xa0-\xa3]", screen.seen):
+            screen.take(0.02)
+        first = screen.age
+        screen.press("?")
+        screen.until("any key closes")
+        answered = screen.age
+        screen.press("x")
+        keys: list[float] = []
+        while " live " not in screen.header:
+            begun, before = time.perf_counter(), screen.bytes
+            screen.press("lh"[len(keys) % 2])
+            if screen.take(5) and screen.bytes > before:
+                keys.append((time.perf_counter() - begun) * 1e3)
+            screen.drain(0.1)
+        took, size = screen.age, screen.process.memory_info().rss / 1e6
+        print(
+            f"start {steps:,} lines: first curve {first * 1e3:.0f} ms; first key answered {answered * 1e3:.0f} ms; "
+            f"whole history {took:.2f} s ({screen.cpu:.2f} s of CPU); "
+            f"{len(keys)} keys meanwhile {spread(keys, 99)}; rss {size:.0f} MB",
+            flush=True,
+        )
+    file.unlink()
 
 
-def whole(seen: bytes) -> bool:
-    """Whether the last that the header said of the following is that it is live."""
-    return b"live" in seen.rpartition(b"reading")[2].partition(b"End")[0]
+def flood(folder: Path, rate: int = 2000, seconds: int = 30) -> None:
+    """A run of `rate` steps a second: what the header says, against what is in the file."""
+    file, rng = folder / "flood.jsonl", random.Random(2)
+    history(file, FIRST)
+    lines = [record(step, rng) for step in range(FIRST, FIRST + rate * seconds)]
+    with Screen(file, 120, 40) as screen, file.open("ab", buffering=0) as out:
+        screen.drain(5)
+        lags: list[float] = []
+        cpu, sent, begun = screen.cpu, screen.bytes, time.perf_counter()
+        written = 0
+        while written < len(lines):
+            due = min(int((time.perf_counter() - begun) * rate), len(lines))
+            # Ten lines at a time: this process is not what is measured.
+            if due - written >= 10 or due == len(lines):
+                out.write(b"".join(lines[written:due]))
+                written = due
+            if screen.take(0.002):
+                lags.append((FIRST + written - 1 - screen.step) / rate * 1e3)
+        took = time.perf_counter() - begun
+        tenth = max(len(lags) // 10, 1)
+        print(
+            f"flood {rate}/s for {seconds} s: lag at the start {spread(lags[:tenth])}, at the end "
+            f"{spread(lags[-tenth:])}; cpu {(screen.cpu - cpu) / took:.1%}; "
+            f"{(screen.bytes - sent) / took / 1e3:.2f} KB/s",
+            flush=True,
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["live", "start"])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=["live", "start", "flood"])
     parser.add_argument("--steps", type=int, nargs="*", default=[100_000, 1_000_000])
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -183,6 +197,8 @@ def main() -> None:
         if "start" in args.parts:
             for steps in args.steps:
                 start(folder, steps)
+        if "flood" in args.parts:
+            flood(folder)
 
 
 if __name__ == "__main__":

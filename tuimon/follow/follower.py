@@ -33,6 +33,9 @@ QUIET = 0.5
 HOLD = 5.0
 """Seconds for which a restart stays on the status line; people look away."""
 
+READ = 128 * 1024
+"""Bytes per read: a thousand records take the consumer about 5 ms, and a key waits for two such batches at most."""
+
 RETRY = 30.0
 """Seconds between attempts to get file events where there were none left."""
 
@@ -78,7 +81,7 @@ class Follower:
         *,
         path: str | os.PathLike[str] | None = None,
         heartbeat: float = 1.0,
-        ahead: int = 4,
+        ahead: int = 2,
     ) -> None:
         self.status = Status("waiting", "starting")
         self._source = source
@@ -95,6 +98,7 @@ class Follower:
         self._hints = None if place in (None, "-") else Hints(os.fspath(place), self.wake)
         self._blind = ""
         self._armed_at = -RETRY
+        self._looked_at = 0.0
         self._unposted: Batch | None = None
         self._reads: list[float] = []
         self._hot = False
@@ -151,7 +155,7 @@ class Follower:
         if not self._hot and self._hints is not None:
             self._renew_hints(self._hints)
         now = time.monotonic()
-        batch = self._unposted if self._unposted is not None else self._source.read()
+        batch = self._unposted if self._unposted is not None else self._source.read(READ)
         self._unposted = batch
         self._deliver(batch)
         self._unposted = None
@@ -200,7 +204,10 @@ class Follower:
         """Watches again when the folders changed, after the hot pace, and now and then where no events were left."""
         now = time.monotonic()
         due = now - self._armed_at > RETRY if self._blind else not hints.armed
-        if due or hints.stale():
+        if not due and (hints.lost or now - self._looked_at >= self._heartbeat):
+            self._looked_at = now
+            due = hints.stale()
+        if due:
             self._armed_at = now
             self._blind = hints.arm()
 

@@ -77,6 +77,9 @@ def chain(path: str) -> list[str]:
 class Hints:
     """Watches the folders through which a path is reached, and calls `wake` from watchdog's thread.
 
+    Attributes:
+        lost: a watched folder was removed.
+
     Args:
         path: the file or folder; it need not exist.
         wake: called without arguments; must be quick and must not raise.
@@ -87,7 +90,7 @@ class Hints:
         self._wake = wake
         self._names: frozenset[str] = frozenset()
         self._folders: frozenset[str] = frozenset()
-        self._lost = False
+        self.lost = False
         self._seen: tuple[object, ...] = ()
         self._observer: Any = None
         self._watches: list[Any] = []
@@ -112,7 +115,7 @@ class Hints:
         names = {os.path.basename(step) for step in steps}
         if os.path.isdir(self._path):
             folders, names = {os.path.realpath(self._path)}, set()
-        self._names, self._folders, self._lost = frozenset(names), frozenset(folders), False
+        self._names, self._folders, self.lost = frozenset(names), frozenset(folders), False
         try:
             self._schedule(folders)
         except OSError as error:
@@ -126,7 +129,7 @@ class Hints:
 
     def stale(self) -> bool:
         """Whether the folders are no longer the ones that are watched (removed, made again, a link switched)."""
-        return self._lost or self._look() != self._seen
+        return self.lost or self._look() != self._seen
 
     def disarm(self) -> None:
         """No more hints until `arm`; while a file changes all the time they only cost."""
@@ -149,7 +152,7 @@ class Hints:
         paths = (os.fsdecode(event.src_path), os.fsdecode(event.dest_path or ""))
         if event.event_type == "deleted" and paths[0] in self._folders:
             # The watch died with the folder; a new one of the same name can have the same inode number.
-            self._lost = True
+            self.lost = True
             self._wake()
         elif not self._names or any(os.path.basename(path) in self._names for path in paths):
             self._wake()
