@@ -171,6 +171,23 @@ def test_a_line_over_the_limit_is_skipped_counted_and_not_held(tmp_path: Path) -
     assert bad == [2]
 
 
+def test_a_hole_of_any_size_is_one_bad_line_and_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"first\n")
+    tail_ = Tail(path)
+    assert texts(drain(tail_)[0]) == ["first"]
+    os.truncate(path, 1 << 40)  # as after `> log` while the training goes on at its old offset
+    chunk = tail_.read()
+    assert [line.number for line in chunk.bad_lines] == [2]
+    assert (chunk.more, chunk.offset) == (False, 1 << 40)
+    with path.open("ab") as file:
+        file.write(b"rest of it\nthird\n")
+    assert drain(tail_) == ([(3, "third")], [], 0)
+    os.truncate(path, 0)
+    path.write_bytes(b"new\n")
+    assert drain(tail_) == ([(1, "new")], [], 1)
+
+
 def test_a_line_just_within_the_limit_is_read(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"x" * (LONGEST_LINE - 1) + b"\nnext\n")

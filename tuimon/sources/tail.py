@@ -239,6 +239,8 @@ class Tail:
         bad: list[BadLine] = []
         text, first, stepped, wanted = b"", cutter.line, 0, limit
         while not text:
+            if cutter.skipping:
+                self._step_over_hole(descriptor)
             block = os.pread(descriptor, wanted, cutter.offset)
             whole = len(block) < wanted
             consumed, text, overlong = cutter.cut(block, final and whole)
@@ -254,6 +256,20 @@ class Tail:
         size = os.fstat(descriptor).st_size
         more = size - cutter.offset > 0 and (bool(text) or stepped >= SKIP)
         return Chunk(text, first, tuple(bad), restarted, more, cutter.offset, size)
+
+    def _step_over_hole(self, descriptor: int) -> None:
+        """Goes on at the next bytes that were ever written: a hole may have any size, and is read as zeros."""
+        try:
+            there = os.lseek(descriptor, self._cutter.offset, os.SEEK_DATA)
+        except AttributeError:  # a system that knows no holes
+            return
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                return
+            there = os.fstat(descriptor).st_size  # nothing but a hole up to the end
+        if there > self._cutter.offset:
+            self._cutter.offset = there
+            self._joint = os.pread(descriptor, JOINT, max(0, there - JOINT))
 
     def _remember(self, taken: bytes) -> None:
         if len(self._head) < HEAD:
