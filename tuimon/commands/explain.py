@@ -36,15 +36,19 @@ def run(args: argparse.Namespace) -> int:
         return 2
     from tuimon.explain import explanation
     from tuimon.panels.specimen import specimen
-    from tuimon.sources.base import SourceError
 
-    try:
-        findings, remarks = _seen(row, args) if args.file else ([], [])
-    except (SourceError, OSError) as error:
-        print(f"tuimon: {complaint(args.file, error)}", file=sys.stderr)
-        return EXIT_UNREADABLE
-    if args.file and not findings:
-        print(f"{row.signature} is not lit in {plain_text(args.file, 200)}.\n")
+    findings: list[Finding] = []
+    remarks: list[str] = []
+    if args.file:
+        from tuimon.sources.base import SourceError
+
+        try:
+            findings, remarks = _seen(row, args)
+        except (SourceError, OSError) as error:
+            print(f"tuimon: {complaint(args.file, error)}", file=sys.stderr)
+            return EXIT_UNREADABLE
+        if not findings:
+            print(f"{row.signature} is not lit in {plain_text(args.file, 200)}.\n")
     width = min(max(shutil.get_terminal_size((80, 24)).columns, 40), 100)
     picture = specimen(row, width, ascii_only=args.ascii or not writes_pictures())
     lines = explanation(row, LESSONS[row.signature], width, picture=picture, findings=findings, remarks=remarks)
