@@ -36,6 +36,7 @@ def store_of(*rows: dict[str, float]) -> Store:
     [
         ("lr-too-high", "The learning rate was 0.00300 there, with no jump"),
         ("level-jump", "The run has gone on for 4"),
+        ("vanishing-gradient", "The learning rate was 0.00125 there. 1e-5 from the last"),
         ("uniform-prediction", "ln 10 = 2.303. exp(2.303) = 10"),
         ("double-softmax", "floor for 10 classes ln(e + 9) - 1 = 1.4612"),
         ("initial-loss-off", "The batch size is 64: the loss is a sum."),

@@ -65,7 +65,7 @@ def _since(finding: Finding, snapshot: Snapshot) -> Iterator[str]:
 
 def _rate_there(finding: Finding, run: _Run) -> Iterator[str]:
     column = run.column("lr")
-    if column is None or finding.signature == "resumed":
+    if column is None or finding.family in {"overfit", "data"}:
         return
     before, there = column.at(finding.onset_step - 1), column.at(finding.onset_step)
     if before is not None and there is not None and before > 0 and not 1 / 1.5 < there / before < 1.5:
@@ -74,7 +74,8 @@ def _rate_there(finding: Finding, run: _Run) -> Iterator[str]:
             f"{value_text(there / before, 3)} times."
         )
     elif there is not None:
-        yield f"The learning rate was {value_text(there, 3)} there, with no jump at the onset."
+        steady = ", with no jump at the onset" if before is not None else ""
+        yield f"The learning rate was {value_text(there, 3)} there{steady}."
 
 
 def _still_good(finding: Finding, snapshot: Snapshot) -> Iterator[str]:
@@ -157,7 +158,7 @@ def _of_layers(run: _Run) -> Iterator[str]:
     first, last = layers[0].last, layers[-1].last
     if first is not None and last is not None and 0 < first < last < math.inf:
         factor = (first / last) ** (1 / (len(layers) - 1))
-        yield f"{first / last:.1g} from the last layer to the first: {factor:.2f} per layer, over {len(layers)} layers."
+        yield f"{value_text(first / last, 1)} from the last layer to the first: {factor:.2f} per layer, over {len(layers)} layers."
 
 
 FORMULAS: dict[str, Told] = {
