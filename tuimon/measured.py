@@ -158,7 +158,8 @@ def _of_layers(run: _Run) -> Iterator[str]:
     first, last = layers[0].last, layers[-1].last
     if first is not None and last is not None and 0 < first < last < math.inf:
         factor = (first / last) ** (1 / (len(layers) - 1))
-        yield f"{value_text(first / last, 1)} from the last layer to the first: {factor:.2f} per layer, over {len(layers)} layers."
+        share = value_text(first / last, 1)
+        yield f"{share} from the last layer to the first: {factor:.2f} per layer, over {len(layers)} layers."
 
 
 FORMULAS: dict[str, Told] = {
