@@ -68,10 +68,10 @@ def test_a_rounding_grid_is_the_least_scale_of_a_rounded_sample() -> None:
 def test_the_level_of_logarithms_is_free_of_scale() -> None:
     rng = random.Random(1)
     values = [math.exp(rng.gauss(0, 0.3)) for _ in range(64)]
-    one, other = stats.log_level_of(values), stats.log_level_of([1e6 * value for value in values])
+    one, other = (stats.sample_of(sample).log_level() for sample in (values, [1e6 * value for value in values]))
     assert one is not None
     assert other is not None
-    assert stats.log_level_of([0.0, 1.0]) is None
+    assert stats.sample_of([0.0, 1.0]).log_level() is None
     assert other.middle - one.middle == pytest.approx(math.log(1e6))
     assert other.sigma == pytest.approx(one.sigma)
     assert 0.2 < one.sigma < 0.5

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from operator import lt
 
-from tuimon.record import ROLES, Batch, Mark
+from tuimon.record import Batch, Mark
 from tuimon.signatures import detectors
 from tuimon.signatures.course import BLOCK, LR_RISE, Course
+from tuimon.signatures.piece import Piece
 from tuimon.signatures.stall import Pace
-from tuimon.signatures.stretch import Detector, Points, Stretch
+from tuimon.signatures.stretch import Detector, Stretch
 
 REWINDS_KEPT = 10_000
 """Rewinds that are kept: a log whose steps jump about must not exhaust memory."""
 
 STRAGGLERS = 8
 """Steps by which one of several writers may lag behind the others."""
-
-Columns = Mapping[str, Sequence[float | None]]
 
 
 class Fold:
@@ -28,19 +28,21 @@ class Fold:
     def __init__(self) -> None:
         self.course = Course()
         self.detectors = detectors()
-        self._fast = [detector for detector in self.detectors if type(detector).update is not Detector.update]
-        self._slow = [detector for detector in self.detectors if type(detector).renewed is not Detector.renewed]
+        self._updates = [one.update for one in self.detectors if type(one).update is not Detector.update]
+        self._renewals = [one.renewed for one in self.detectors if type(one).renewed is not Detector.renewed]
         self.pace = Pace()
         self.rewinds: list[int] = []
         self._step: int | None = None
         self._there: dict[str, float] = {}
         self._resumes = False
         self._has_loss = False
-        self._layered = False
         self._recent: deque[tuple[int, float | None]] = deque(maxlen=STRAGGLERS)
 
-    def feed(self, batch: Batch) -> Iterator[Batch]:
-        """Takes in a batch; yields it again in pieces between marks, second values of one step left out."""
+    def feed(self, batch: Batch) -> Iterator[tuple[Batch, bool]]:
+        """Takes in a batch; yields it again in pieces between marks, second values of one step left out.
+
+        With each piece comes whether its steps are known to increase.
+        """
         start = 0
         for mark in batch.marks:
             if mark.row > start:
@@ -64,7 +66,7 @@ class Fold:
             self.course.restart()
             self._there = {}
 
-    def _piece(self, batch: Batch, start: int, stop: int) -> Batch:
+    def _piece(self, batch: Batch, start: int, stop: int) -> tuple[Batch, bool]:
         whole = start == 0 and stop == len(batch)
         steps = batch.steps if whole else batch.steps[start:stop]
         times = batch.times if whole else batch.times[start:stop]
@@ -76,8 +78,7 @@ class Fold:
             backs = self._merge(steps, merged)
             columns = merged
         self._resumes = False
-        self._layered = any("/" in name for name in columns)
-        self._walk(steps, times, columns, backs)
+        self._walk(Piece(steps, columns), backs)
         if forward:
             losses = columns.get("loss") or [None] * len(steps)
             self._step = steps[-1]
@@ -85,7 +86,7 @@ class Fold:
             self._has_loss = self._has_loss or any(loss is not None for loss in losses)
             self._there = {name: value for name, column in columns.items() if (value := column[-1]) is not None}
         self.pace.update(steps, times)
-        return Batch(steps, times, columns)
+        return Batch(steps, times, columns), forward
 
     def _merge(self, steps: Sequence[int], columns: dict[str, list[float | None]]) -> set[int]:
         """Drops second values of one step; returns the rows at which the log goes back."""
@@ -123,18 +124,39 @@ class Fold:
             return False
         return any(seen == step and loss == row["loss"] for seen, loss in self._recent)
 
-    def _walk(self, steps: Sequence[int], times: Sequence[float | None], columns: Columns, backs: set[int]) -> None:
+    def _walk(self, piece: Piece, backs: set[int]) -> None:
         """Shows the records to the detectors, cut where the course renews its baselines and at every event."""
         course = self.course
-        start, stop = 0, len(steps)
+        jumps = self._jumps(piece, backs)
+        cuts = sorted(backs | jumps.keys() | piece.edges)
+        start, stop = 0, len(piece)
         while start < stop:
+            if start in backs:
+                self._rewind(piece.steps[start])
+            if start in jumps:
+                course.lr_jump(jumps[start])
             end = min(stop, start + BLOCK - course.records % BLOCK)
-            if backs:
-                end = min([end, *(row for row in backs if start < row)])
-                if start in backs:
-                    self._rewind(steps[start])
-            end = self._show(start, end, steps, times, columns)
+            if cuts:
+                end = min([end, *cuts[bisect_right(cuts, start) :][:1]])
+            self._show(Stretch(piece, start, end, course))
             start = end
+
+    def _jumps(self, piece: Piece, backs: set[int]) -> dict[int, float]:
+        """The records whose learning rate is far above the one before (which a rewind forgets), and that rate."""
+        column = piece.roles.get("lr")
+        if column is None or not column.values:
+            return {}
+        before = self.course.lr
+        least = min(column.values)
+        if max(column.values) <= LR_RISE * (least if before is None else min(before, least)):
+            return {}
+        jumps = {}
+        last = -1
+        for row, value in zip(range(len(piece)) if column.rows is None else column.rows, column.values, strict=True):
+            if before is not None and 0.0 < LR_RISE * before < value and not any(last < back <= row for back in backs):
+                jumps[row] = value
+            before, last = value, row
+        return jumps
 
     def _rewind(self, step: int) -> None:
         if len(self.rewinds) < REWINDS_KEPT:
@@ -143,77 +165,12 @@ class Fold:
             detector.rewind(step, self.course)
         self.course.restart(step)
 
-    def _show(self, start: int, end: int, steps: Sequence[int], times: Sequence[float | None], columns: Columns) -> int:
-        """Shows records from `start`, at most up to `end`; returns where the next stretch begins."""
+    def _show(self, stretch: Stretch) -> None:
+        """Shows a stretch to the detectors; at the end of a block, the renewed course as well."""
+        for update in self._updates:
+            update(stretch)
         course = self.course
-        part = {name: column[start:end] for name, column in columns.items()}
-        stretch = Stretch(course.records, steps[start:end], times[start:end], part, course)
-        stretch.layered = self._layered
-        if not _fill(stretch):
-            rows = _bad_rows(part)
-            same = next((i for i in range(1, len(rows)) if rows[i] != rows[0]), len(rows))
-            if same < len(rows):
-                return self._show(start, start + same, steps, times, columns)
-            stretch.finite = not any(rows[0])
-        lr = stretch.lr
-        if lr.values:
-            known = lr.low if course.lr is None else min(lr.low, course.lr)
-            if lr.high > LR_RISE * known:
-                row = self._lr_jump(part["lr"])
-                if row is not None and row > 0:
-                    return self._show(start, start + row, steps, times, columns)
-                if row == 0:
-                    course.lr_jump(part["lr"][0] or 0.0)
-                    later = self._lr_jump(part["lr"], 1)
-                    if later is not None:
-                        return self._show(start, start + later, steps, times, columns)
-        for detector in self._fast:
-            detector.update(stretch)
         course.learn(stretch)
         if course.due and course.renew():
-            for detector in self._slow:
-                detector.renewed(course)
-        return end
-
-    def _lr_jump(self, column: Sequence[float | None], skip: int = 0) -> int | None:
-        """The first row, after `skip` ones, whose learning rate is far above the one before."""
-        before = self.course.lr
-        for i, value in enumerate(column):
-            if value is None:
-                continue
-            if before is not None and before > 0.0 and value > LR_RISE * before and i >= skip:
-                return i
-            before = value
-        return None
-
-
-def _fill(stretch: Stretch) -> bool:
-    """Sets the finite points of the roles; False when some value of a role is not finite."""
-    finite = True
-    for role, name in (("loss", "loss"), ("val_loss", "val"), ("grad_norm", "gn"), ("lr", "lr")):
-        column = stretch.columns.get(role)
-        if column is None:
-            continue
-        steps: Sequence[int] = stretch.steps
-        if None in column:
-            there = [i for i, value in enumerate(column) if value is not None]
-            if not there:
-                continue
-            steps = [steps[i] for i in there]
-            column = [column[i] for i in there]
-        if not math.isfinite(sum(column)):  # type: ignore[arg-type]
-            there = [i for i, value in enumerate(column) if math.isfinite(value)]  # type: ignore[arg-type]
-            if len(there) < len(column):
-                finite = finite and role == "lr"
-                steps = [steps[i] for i in there]
-                column = [column[i] for i in there]
-                if not there:
-                    continue
-        setattr(stretch, name, Points(steps, column, min(column), max(column)))  # type: ignore[arg-type,type-var]
-    return finite
-
-
-def _bad_rows(columns: Columns) -> list[tuple[bool, ...]]:
-    """For every record, which of loss, validation loss and gradient norm are not finite."""
-    roles = [columns[role] for role in ROLES[:3] if role in columns]
-    return [tuple(value is not None and not math.isfinite(value) for value in row) for row in zip(*roles, strict=True)]
+            for renewed in self._renewals:
+                renewed(course)

@@ -110,8 +110,8 @@ class Monitor:
         self._bad_lines.extend(batch.bad_lines[: BAD_LINES_KEPT - len(self._bad_lines)])
         for mark in batch.marks:
             self._take(mark)
-        for piece in self._fold.feed(batch):
-            self.store.append(piece)
+        for piece, increasing in self._fold.feed(batch):
+            self.store.append(piece, increasing or None)
         self.snapshot = self._now()
         return self.snapshot
 

@@ -63,19 +63,33 @@ class _Level:
         self.nan.append(part.nan)
         self.inf.append(part.inf)
 
-    def extend_finite(self, columns: Sequence[Sequence[float]]) -> None:
-        """One group per position of the parallel `columns`, whose values are finite."""
-        count = len(columns[0])
-        self.low.extend(map(min, *columns))
-        self.high.extend(map(max, *columns))
-        self.last.extend(columns[-1])
-        self.nan.frombytes(bytes(4 * count))
-        self.inf.frombytes(bytes(4 * count))
+    def extend(self, low: Sequence[float], high: Sequence[float], last: Sequence[float]) -> None:
+        """One group per eight neighbours in parallel columns of finite values; none of their points is non-finite."""
+        self.low.extend(map(min, *_strands(low)))
+        self.high.extend(map(max, *_strands(high)))
+        self.last.extend(last[FAN - 1 :: FAN])
+        uncounted = bytes(self.nan.itemsize * (len(low) // FAN))
+        self.nan.frombytes(uncounted)
+        self.inf.frombytes(uncounted)
+
+    def extend_from(self, below: _Level, start: int, stop: int) -> None:
+        """One group per eight groups from `start` to `stop` of the level below."""
+        low, high, last = (column[start:stop] for column in (below.low, below.high, below.last))
+        if math.isfinite(sum(low)) and not any(below.nan[start:stop]) and not any(below.inf[start:stop]):
+            self.extend(low, high, last)
+        else:
+            for first in range(start, stop, FAN):
+                self.append(below.reduce(first, first + FAN))
 
     def reduce(self, start: int, stop: int) -> Extremes:
         """The extremes of groups `start` to `stop`."""
         low, high, last = (extremes(column[start:stop]) for column in (self.low, self.high, self.last))
         return Extremes(low.low, high.high, last.last, sum(self.nan[start:stop]), sum(self.inf[start:stop]))
+
+
+def _strands(column: Sequence[float]) -> list[Sequence[float]]:
+    """The first of every eight neighbours, the second of every eight, and so on."""
+    return [column[k::FAN] for k in range(FAN)]
 
 
 class Pyramid:
@@ -92,8 +106,8 @@ class Pyramid:
     def grow(self, values: Sequence[float]) -> None:
         """Takes in the next values; their number must be a multiple of 8."""
         base = self._levels[0]
-        if values and math.isfinite(sum(values)):
-            base.extend_finite([values[k::FAN] for k in range(FAN)])
+        if math.isfinite(sum(values)):
+            base.extend(values, values, values)
         else:
             for start in range(0, len(values), FAN):
                 base.append(extremes(values[start : start + FAN]))
@@ -106,8 +120,7 @@ class Pyramid:
             if height + 1 == len(self._levels):
                 self._levels.append(_Level())
             above = self._levels[height + 1]
-            for start in range(len(above) * FAN, len(level) - FAN + 1, FAN):
-                above.append(level.reduce(start, start + FAN))
+            above.extend_from(level, len(above) * FAN, len(level) // FAN * FAN)
 
     def groups(self, start: int, stop: int) -> Extremes:
         """The extremes of the groups of 8 from `start` to `stop`."""

@@ -23,6 +23,10 @@ TAIL_POINTS, TAIL_RANK, TAIL_SIGMAS = 32, 3, 1.4
 """Of 32 normal points the third largest lies 1.4 sigma above the middle; two outliers do not move it."""
 
 
+IQR_TO_SIGMA = 1.349
+"""Interquartile range of a normal sample over its standard deviation."""
+
+
 class Level(NamedTuple):
     """A robust centre and scale, in the units of the sample."""
 
@@ -34,76 +38,121 @@ class Level(NamedTuple):
         return (value - self.middle) / self.sigma
 
 
+class Sample(NamedTuple):
+    """Values without their order in time.
+
+    Attributes:
+        ordered: all of them, sorted.
+        newest: the last 32 of them (or as many as there are), sorted.
+    """
+
+    ordered: Sequence[float]
+    newest: Sequence[float]
+
+    def level(self) -> Level:
+        """Median and 1.4826 * MAD, with a floor under the scale so that it is never zero.
+
+        A log that rounds can make the MAD zero while the values still move: the floor is one step of the rounding grid,
+        and at least the grain of a 32-bit float. The floor is in the units of the sample, so the result scales with it.
+
+        Raises:
+            IndexError: there are no values.
+        """
+        ordered = self.ordered
+        count = len(ordered)
+        middle = middle_of(ordered)
+        sigma = MAD_TO_SIGMA * _deviation(ordered, middle)
+        if sigma < 1e-3 * (ordered[-1] - ordered[0]) or sigma == 0.0:
+            # More than half of the points agree: the MAD says nothing, the grid and the mean deviation do, without the
+            # farthest sixteenth, which may be the start of what is to be told from noise.
+            away = sorted([abs(value - middle) for value in ordered])
+            kept = away[: max(1, count - count // 16)]
+            sigma = max(sigma, grid_of(ordered), sum(kept) / len(kept))
+        if count >= TAIL_POINTS:
+            # A skewed sample, whose upper values lie far out as a rule, is wider upwards than its middle says; the
+            # newest points say it, because those before may still come from a fall.
+            sigma = max(sigma, (self.newest[-TAIL_RANK] - middle) / TAIL_SIGMAS)
+        return Level(middle, max(sigma, FLOAT32_GRAIN * abs(middle), 1e-300))
+
+    def log_level(self) -> Level | None:
+        """Median and scale of the natural logarithms; None when not all values are positive.
+
+        From the quartiles: few logarithms.
+
+        Raises:
+            IndexError: there are no values.
+        """
+        ordered = self.ordered
+        count = len(ordered)
+        if ordered[0] <= 0.0:
+            return None
+        middle = math.log(ordered[count // 2])
+        quartiles = math.log(ordered[(3 * count) // 4]) - math.log(ordered[count // 4])
+        sigma = max(quartiles / IQR_TO_SIGMA, FLOAT32_GRAIN)
+        if count >= TAIL_POINTS:
+            sigma = max(sigma, (math.log(self.newest[-TAIL_RANK]) - middle) / TAIL_SIGMAS)
+        if quartiles <= 0.0:
+            sigma = max(sigma, (math.log(ordered[-1]) - math.log(ordered[0])) / count)
+        return Level(middle, sigma)
+
+
+def sample_of(values: Iterable[float]) -> Sample:
+    """The sample of values in the order of time."""
+    values = list(values)
+    return Sample(sorted(values), sorted(values[-TAIL_POINTS:]))
+
+
+def level_of(values: Iterable[float]) -> Level:
+    """The level of values in the order of time.
+
+    Raises:
+        IndexError: there are no values.
+    """
+    return sample_of(values).level()
+
+
 def median(values: Iterable[float]) -> float:
     """The median; the mean of the two middle values for an even count.
 
     Raises:
         IndexError: there are no values.
     """
-    ordered = sorted(values)
+    return middle_of(sorted(values))
+
+
+def middle_of(ordered: Sequence[float]) -> float:
+    """The median of a sorted sample.
+
+    Raises:
+        IndexError: there are no values.
+    """
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half])
+
+
+def _deviation(ordered: Sequence[float], middle: float) -> float:
+    """The median distance from the middle, without sorting again: the nearer half are neighbours in a sorted sample."""
+    count = len(ordered)
+    half = count // 2
+    first, end = 0, count - half
+    while first < end:
+        i = (first + end) // 2
+        if middle - ordered[i] > ordered[i + half] - middle:
+            first = i + 1
+        else:
+            end = i
+    following = ordered[first + half] - middle if first + half < count else math.inf
+    if first:
+        following = min(following, middle - ordered[first - 1])
+    if count % 2:
+        return following
+    return 0.5 * (max(middle - ordered[first], ordered[first + half - 1] - middle) + following)
 
 
 def grid_of(ordered: Sequence[float]) -> float:
     """The least positive difference between neighbours of a sorted sample: its rounding grid, if it was rounded."""
     steps = [step for step in map(sub, ordered[1:], ordered) if step > 0]
     return min(steps, default=0.0)
-
-
-def level_of(values: Iterable[float]) -> Level:
-    """Median and 1.4826 * MAD of values in the order of time, with a floor under the scale so that it is never zero.
-
-    A log that rounds can make the MAD zero while the values still move: the floor is one step of the rounding grid, and
-    at least the grain of a 32-bit float. The floor is in the units of the sample, so the result scales with it.
-
-    Raises:
-        IndexError: there are no values.
-    """
-    values = list(values)
-    ordered = sorted(values)
-    count = len(ordered)
-    half = count // 2
-    middle = ordered[half] if count % 2 else 0.5 * (ordered[half - 1] + ordered[half])
-    away = sorted([abs(value - middle) for value in ordered])
-    sigma = MAD_TO_SIGMA * (away[half] if count % 2 else 0.5 * (away[half - 1] + away[half]))
-    if sigma < 1e-3 * (ordered[-1] - ordered[0]) or sigma == 0.0:
-        # More than half of the points agree: the MAD says nothing, the grid and the mean deviation do, without the
-        # farthest sixteenth, which may be the start of what is to be told from noise.
-        kept = away[: max(1, count - count // 16)]
-        sigma = max(sigma, grid_of(ordered), sum(kept) / len(kept))
-    if count >= TAIL_POINTS:
-        # A skewed sample, whose upper values lie far out as a rule, is wider upwards than its middle says; the newest
-        # points say it, because those before may still come from a fall.
-        sigma = max(sigma, (sorted(values[-TAIL_POINTS:])[-TAIL_RANK] - middle) / TAIL_SIGMAS)
-    return Level(middle, max(sigma, FLOAT32_GRAIN * abs(middle), 1e-300))
-
-
-IQR_TO_SIGMA = 1.349
-"""Interquartile range of a normal sample over its standard deviation."""
-
-
-def log_level_of(values: Iterable[float]) -> Level | None:
-    """Median and scale of the natural logarithms of values in the order of time; None when not all are positive.
-
-    From the quartiles: one sort and few logarithms.
-
-    Raises:
-        IndexError: there are no values.
-    """
-    values = list(values)
-    ordered = sorted(values)
-    count = len(ordered)
-    if ordered[0] <= 0.0:
-        return None
-    middle = math.log(ordered[count // 2])
-    quartiles = math.log(ordered[(3 * count) // 4]) - math.log(ordered[count // 4])
-    sigma = max(quartiles / IQR_TO_SIGMA, FLOAT32_GRAIN)
-    if count >= TAIL_POINTS:
-        sigma = max(sigma, (math.log(sorted(values[-TAIL_POINTS:])[-TAIL_RANK]) - middle) / TAIL_SIGMAS)
-    if quartiles <= 0.0:
-        sigma = max(sigma, (math.log(ordered[-1]) - math.log(ordered[0])) / count)
-    return Level(middle, sigma)
 
 
 def slope(values: Sequence[float]) -> tuple[float, float]:

@@ -1,4 +1,7 @@
-"""Cost of diagnosing per record, beside decoding alone: python -m tests.benchmarks.bench_monitor [RECORDS]."""
+"""Cost of diagnosing per record, beside decoding alone, on many kinds of run.
+
+python -m tests.benchmarks.bench_monitor [RECORDS] [KIND...]
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,82 @@ from tuimon.monitor import Monitor
 from tuimon.record import Batch
 from tuimon.sources.opening import open_source
 
-READ = 800  # records in one read of 64 KB
+ROUNDS = 3
+LIVE = 3000
+SAYS = "A ratio is decoding and diagnosis over decoding alone, in CPU seconds, the best of three rounds."
+
+Row = dict[str, float | str]
 
 
-def written(folder: Path, records: int) -> Path:
-    """A log of a run that learns: five metrics a line."""
-    rng, path = random.Random(1), folder / "run.jsonl"
+def learning(step: int, records: int, rng: random.Random) -> Row:
+    """A run that learns: five metrics a line."""
+    return {
+        "loss": 2 * math.exp(-3 * step / records) + 0.2 + rng.gauss(0, 0.05),
+        "grad_norm": math.exp(rng.gauss(0, 0.2)),
+        "lr": 1e-3 * (1 - step / records),
+        "acc": step / records,
+        "tokens": 3.5 * step,
+    }
+
+
+def evaluated(step: int, records: int, rng: random.Random) -> Row:
+    """The same with a validation loss every 100 records."""
+    row = learning(step, records, rng)
+    return row if step % 100 else row | {"val_loss": row["loss"]}
+
+
+def noisy(step: int, records: int, rng: random.Random) -> Row:
+    """Noise with a heavy tail, spikes, and a validation loss in every line."""
+    row = learning(step, records, rng)
+    spike = 3.0 if step % 997 < 3 else 0.0
+    loss = 0.5 + abs(rng.gauss(0, 0.05) / rng.uniform(0.05, 1)) + spike
+    return row | {"loss": loss, "val_loss": loss + rng.gauss(0, 0.1)}
+
+
+def resting(step: int, records: int, rng: random.Random) -> Row:
+    """A loss that stands from the tenth part of the run on."""
+    return learning(step, records, rng) | {"loss": 0.5 + math.exp(-60 * step / records) + rng.gauss(0, 0.001)}
+
+
+def unmeasured(step: int, records: int, rng: random.Random) -> Row:
+    """No gradient norm in the log."""
+    row = learning(step, records, rng)
+    return {"reward" if name == "grad_norm" else name: value for name, value in row.items()}
+
+
+def many(step: int, records: int, rng: random.Random) -> Row:
+    """Twenty metrics a line."""
+    return learning(step, records, rng) | {f"metric_{i}": rng.random() for i in range(15)}
+
+
+def layered(step: int, records: int, rng: random.Random) -> Row:
+    """A gradient norm and a share of dead units for each of six layers."""
+    row = learning(step, records, rng)
+    for i in range(6):
+        row |= {f"grad_norm/{i}": rng.random(), f"dead_fraction/{i}": 0.4 * rng.random()}
+    return row
+
+
+def broken(step: int, records: int, rng: random.Random) -> Row:
+    """A NaN in every third line."""
+    return learning(step, records, rng) | ({"loss": "NaN"} if step % 3 == 0 else {})
+
+
+def lost(step: int, records: int, rng: random.Random) -> Row:
+    """Nothing but NaN from the middle of the run on."""
+    return learning(step, records, rng) | ({"loss": "NaN", "grad_norm": "NaN"} if 2 * step > records else {})
+
+
+KINDS = (learning, evaluated, noisy, resting, unmeasured, many, layered, broken, lost)
+
+
+def written(kind: Callable[[int, int, random.Random], Row], folder: Path, records: int) -> Path:
+    """The log of a run of one kind."""
+    rng, path = random.Random(1), folder / f"{kind.__name__}.jsonl"
     with path.open("w") as out:
         for step in range(records):
-            row = {
-                "step": step,
-                "time": 1e9 + 0.1 * step,
-                "loss": 2.3 * math.exp(-step / 3000) + 0.3 + rng.gauss(0, 0.05),
-                "grad_norm": math.exp(rng.gauss(0, 0.2)),
-                "lr": 1e-3,
-                "tokens": 1e5 + step,
-                "reward": rng.gauss(0, 1),
-            }
-            out.write(json.dumps(row) + "\n")
+            row = {"step": step, "time": round(1e9 + 0.05 * step, 2), **kind(step, records, rng)}
+            out.write(json.dumps({k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()}) + "\n")
     return path
 
 
@@ -53,24 +114,47 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def main(records: int) -> None:
-    with TemporaryDirectory() as folder:
-        path = written(Path(folder), records)
-        decoding = seconds(lambda: [None for _ in batches(path)])
-        decoded = list(batches(path))
-        monitor = Monitor()
-        watching = seconds(lambda: [monitor.feed(batch) for batch in decoded])
-        print(f"{records:,} records of five metrics, {path.stat().st_size / 1e6:.0f} MB")
-        print(f"decoding  {decoding:6.2f} s  {1e6 * decoding / records:.2f} us a record")
-        print(f"diagnosis {watching:6.2f} s  {1e6 * watching / records:.2f} us a record")
-        print(f"both over decoding alone: {(decoding + watching) / decoding:.2f}")
-        print(f"said: {monitor.snapshot.verdict} {monitor.snapshot.lit}")
-    one_by_one = Monitor()
-    rows = [batch.slice(i, i + 1) for batch in decoded[:3] for i in range(len(batch))]
-    live = seconds(lambda: [one_by_one.feed(row) for row in rows])
-    print(f"one record at a time, with its Snapshot: {1e6 * live / len(rows):.0f} us a record")
-    detectors = sum(memory(detector) for detector in monitor._fold.detectors)
-    print(f"detectors hold {detectors / 1024:.0f} KB after {records:,} records")
+def watched(path: Path) -> Monitor:
+    """A monitor that has seen the whole file, with a Snapshot for every read."""
+    monitor = Monitor()
+    for batch in batches(path):
+        monitor.feed(batch)
+    return monitor
+
+
+def one_by_one(path: Path) -> float:
+    """Microseconds per record, with its Snapshot, when records come singly after the history."""
+    monitor, rows = watched(path), []
+    for batch in batches(path):
+        last = monitor.snapshot.last_step or 0
+        for i in range(min(len(batch), LIVE - len(rows))):
+            row = batch.slice(i, i + 1)
+            rows.append(Batch([last + 1 + len(rows)], row.times, row.columns))
+    return 1e6 * seconds(lambda: [monitor.feed(row) for row in rows]) / len(rows)
+
+
+def main(records: int, names: list[str]) -> None:
+    print(f"{records:,} records. {SAYS}")
+    print(f"{'kind':12} {'decoding':>9} {'diagnosis':>9}  ratio  {'live':>7}  {'detectors':>9}  verdict")
+    for kind in KINDS:
+        if not names or kind.__name__ in names:
+            with TemporaryDirectory() as folder:
+                print(f"{kind.__name__:12} {measured(written(kind, Path(folder), records), records)}", flush=True)
+
+
+def measured(path: Path, records: int) -> str:
+    decoding, whole, live = math.inf, math.inf, math.inf
+    for _ in range(ROUNDS):
+        decoding = min(decoding, seconds(lambda: [None for _ in batches(path)]))
+        whole = min(whole, seconds(lambda: watched(path)))
+        live = min(live, one_by_one(path))
+    monitor = watched(path)
+    held = sum(memory(detector) for detector in monitor._fold.detectors) / 1024
+    each, rest = 1e6 * decoding / records, 1e6 * (whole - decoding) / records
+    return (
+        f"{each:6.2f} us {rest:6.2f} us {whole / decoding:6.2f} {live:5.0f} us {held:7.0f} KB"
+        f"  {monitor.snapshot.verdict}"
+    )
 
 
 def memory(thing: object) -> int:
@@ -86,4 +170,5 @@ def memory(thing: object) -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    arguments = sys.argv[1:]
+    main(int(arguments[0]) if arguments else 100_000, arguments[1:])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import sub
 
 from tuimon.signatures.outline import Outline, block_of
+from tuimon.signatures.recent import Recent
 from tuimon.signatures.stretch import Stretch
-from tuimon.stats import Level, autocorrelation, level_of, log_level_of
+from tuimon.stats import Level, autocorrelation
 
 BLOCK = 32
 """Records between two renewals of the baselines, counted from the start of the run so that reads do not matter."""
@@ -26,9 +26,6 @@ FROZEN = 64
 LR_RISE = 1.5
 """Rise of the learning rate within one record that counts as a jump: warm-ups rise less once the loss is armed."""
 
-EXCLUDED = 16
-"""Excursions that are kept out of the baselines at a time: more of them within 64 points are the norm."""
-
 KIND_EVERY = 4
 """Renewals between two looks at whether the log holds a running mean, which does not change within a run."""
 
@@ -39,7 +36,7 @@ an exponential mean with weight a on the newest -a / 2, and a curve without nois
 MIXED = 2
 """Renewals in a row within which the loss crosses zero: then it is not one that falls towards a floor."""
 
-SCALERS = ("loss_scale", "loss scale", "grad_scale", "skipped")
+SCALERS = frozenset(("loss_scale", "loss scale", "grad_scale", "skipped"))
 """Metrics that show a loss scaler at work."""
 
 CONTESTED = frozenset((
@@ -62,7 +59,6 @@ class Course:
     Attributes:
         meta: what the headers declared.
         records: lines so far.
-        losses, loss_steps, gns, gn_steps: the last 64 finite values, and where they were.
         level: median and scale of the last 64 losses as of the last renewal, excursions left out; None before 32.
         log_gn: the same for the natural logarithm of grad_norm.
         count, best, origin, first: as of the last renewal: finite losses, the least one, the median of the first five,
@@ -77,15 +73,14 @@ class Course:
         logged: roles that have had a finite value (and metrics of CONTESTED), as of the last renewal.
     """
 
-    def __init__(self) -> None:  # noqa: PLR0915 - a field per line
+    def __init__(self) -> None:
         self.meta: dict[str, object] = {}
         self.records = 0
         self.first_step: int | None = None
         self.last_step: int | None = None
-        self.losses: deque[float] = deque(maxlen=WINDOW)
-        self.loss_steps: deque[int] = deque(maxlen=WINDOW)
-        self.gns: deque[float] = deque(maxlen=WINDOW)
-        self.gn_steps: deque[int] = deque(maxlen=WINDOW)
+        self._losses = Recent(WINDOW)
+        self._gns = Recent(WINDOW)
+        self._lrs: list[float] = []
         self.lr: float | None = None
         self.lr_peak = 0.0
         self.level: Level | None = None
@@ -101,18 +96,12 @@ class Course:
         self._least = math.inf
         self._seen = 0
         self._signs = 0
-        self._excluded: deque[tuple[int, float]] = deque(maxlen=EXCLUDED)
-        self._excluded_gns: deque[tuple[int, float]] = deque(maxlen=EXCLUDED)
         self.lr_before: float | None = None
         self.lr_unknown = False
         self.outline = Outline()
         self.scaled = False
         self._kind: float | None = None
         self.logged: set[str] = set()
-        self._new_losses: list[float] = []
-        self._new_steps: list[int] = []
-        self._new_gns: list[float] = []
-        self._new_lrs: list[float] = []
         self._new_logged: set[str] = set()
         self.evaluations = 0
         self._new_evaluations = 0
@@ -127,18 +116,38 @@ class Course:
         )
 
     @property
+    def losses(self) -> Sequence[float]:
+        """The last 64 finite losses."""
+        return self._losses.values
+
+    @property
+    def loss_steps(self) -> Sequence[int]:
+        """Where they were."""
+        return self._losses.steps
+
+    @property
+    def gns(self) -> Sequence[float]:
+        """The last 64 finite gradient norms."""
+        return self._gns.values
+
+    @property
+    def gn_steps(self) -> Sequence[int]:
+        """Where they were."""
+        return self._gns.steps
+
+    @property
     def progress(self) -> float:
         """How far the loss has come from its start, in units of loss; zero before anything is known."""
         return max(0.0, self.origin - self.best) if self.count else 0.0
 
     def exclude(self, first: int, last: int | None) -> None:
         """Keeps steps `first` to `last` (None: until further notice) out of the baselines: an excursion is no norm."""
-        _exclude(self._excluded, first, last)
-        _exclude(self._excluded_gns, first, last)
+        self._losses.exclude(first, last)
+        self._gns.exclude(first, last)
 
     def exclude_gns(self, first: int, last: int | None) -> None:
         """The same for the baseline of the gradient norm only."""
-        _exclude(self._excluded_gns, first, last)
+        self._gns.exclude(first, last)
 
     def learn(self, stretch: Stretch) -> None:
         """Takes in a stretch, after the detectors have compared it with what came before."""
@@ -147,18 +156,12 @@ class Course:
             self._seen += len(loss.values)
             if len(self._start) < 5:
                 self._start.extend(loss.values[: 5 - len(self._start)])
-            self._least = min(self._least, loss.low)
-            self.losses.extend(loss.values)
-            self.loss_steps.extend(loss.steps)
-            self._new_losses.extend(loss.values)
-            self._new_steps.extend(loss.steps)
+            self._losses.extend(loss)
         if gn.values:
-            self.gns.extend(gn.values)
-            self.gn_steps.extend(gn.steps)
-            self._new_gns.extend(gn.values)
+            self._gns.extend(gn)
         if stretch.lr.values:
             self.lr = stretch.lr.values[-1]
-            self._new_lrs.extend(stretch.lr.values)
+            self._lrs.extend(stretch.lr.values)
         if stretch.val.values:
             self._new_logged.add("val_loss")
             self._new_evaluations += len(stretch.val.values)
@@ -168,11 +171,8 @@ class Course:
         if self.last_step is None or newest > self.last_step:
             self.last_step = newest
         self.records += len(stretch)
-        there = CONTESTED & stretch.columns.keys()
-        self._new_logged |= {name for name in there if any(value is not None for value in stretch.columns[name])}
-        if not self.scaled:
-            columns = [stretch.columns[name] for name in SCALERS if name in stretch.columns]
-            self.scaled = any(value is not None for column in columns for value in column)
+        self._new_logged |= _present(CONTESTED, stretch)
+        self.scaled = self.scaled or bool(_present(SCALERS, stretch))
 
     @property
     def due(self) -> bool:
@@ -181,40 +181,48 @@ class Course:
 
     def renew(self) -> bool:
         """Computes what detectors compare with; True when the outline has a new block."""
-        self.logged |= self._new_logged
-        self.evaluations = self._new_evaluations
-        for role, new in (("loss", self._new_losses), ("grad_norm", self._new_gns), ("lr", self._new_lrs)):
-            if new:
-                self.logged.add(role)
-        if self._new_lrs:
-            highest = max(self._new_lrs)
-            self.lr_peak = max(self.lr_peak, highest)
-        grown = False
-        if self._new_losses:
-            block = block_of(self._new_steps, self._new_losses, self._new_gns, self._new_lrs)
-            grown = self.outline.add(block)
-            self._signs = self._signs + 1 if block.low < 0.0 < block.high else 0
-            self.mixed = self._signs >= MIXED
-        self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
+        grown = self._renew_outline()
         self.count, self.best = self._seen, self._least
         if self._start:
             self.first = self._start[0]
             self.origin = sorted(self._start)[len(self._start) // 2]
-        values = _calm(self.losses, self.loss_steps, self._excluded)
-        if len(values) >= ARMED:
-            young = self._seen <= 2 * WINDOW
-            if young or self.records % (KIND_EVERY * BLOCK) == 0:
-                declared = self.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
-                # A young run may still be falling steeply: there the newest points say what the noise is like.
-                near = values[-ARMED:] if young else values
-                here = autocorrelation(list(map(sub, near[1:], near)))
-                self._kind = here if self._kind is None or young else 0.5 * (self._kind + here)
-                self.smooth = declared or self._kind > SMOOTHED
-            self.level = level_of(values)
-        gns = _calm(self.gns, self.gn_steps, self._excluded_gns)
-        if len(gns) >= ARMED:
-            self.log_gn = log_level_of(gns) or self.log_gn
+        losses, gns = self._losses.sample(), self._gns.sample()
+        if len(losses.ordered) >= ARMED:
+            self._renew_smooth()
+            self.level = losses.level()
+        if len(gns.ordered) >= ARMED:
+            self.log_gn = gns.log_level() or self.log_gn
         return grown
+
+    def _renew_outline(self) -> bool:
+        self.logged |= self._new_logged
+        self.evaluations = self._new_evaluations
+        losses, gns, lrs = self._losses.renew(), self._gns.renew(), self._lrs
+        self._lrs = []
+        if gns.values:
+            self.logged.add("grad_norm")
+        if lrs:
+            self.logged.add("lr")
+            self.lr_peak = max(self.lr_peak, *lrs)
+        if not losses.values:
+            return False
+        self.logged.add("loss")
+        block = block_of(losses, gns, lrs)
+        self._least = min(self._least, block.low)
+        self._signs = self._signs + 1 if block.low < 0.0 < block.high else 0
+        self.mixed = self._signs >= MIXED
+        return self.outline.add(block)
+
+    def _renew_smooth(self) -> None:
+        """Whether the log holds a running mean."""
+        young = self._seen <= 2 * WINDOW
+        if young or self.records % (KIND_EVERY * BLOCK) == 0:
+            declared = self.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
+            # A young run may still be falling steeply: there the newest points say what the noise is like.
+            near = self._losses.calm()[-ARMED if young else 0 :]
+            here = autocorrelation(list(map(sub, near[1:], near)))
+            self._kind = here if self._kind is None or young else 0.5 * (self._kind + here)
+            self.smooth = declared or self._kind > SMOOTHED
 
     def lr_jump(self, lr: float) -> None:
         """The next record's learning rate, `lr`, is far above the last one's."""
@@ -225,7 +233,7 @@ class Course:
 
     def restart(self, step: int | None = None) -> None:
         """A resume, a rewind to `step`, or a new phase: the old level no longer says what is normal."""
-        self._new_losses, self._new_steps, self._new_gns, self._new_lrs = [], [], [], []
+        self._least = min(self._least, self._losses.low)
         if step is not None:
             self.last_step = None
             self.outline.back_to(step)
@@ -233,13 +241,10 @@ class Course:
                 # From the very start again: another run in the same file.
                 self._start, self._least, self._seen, self.count = [], math.inf, 0, 0
                 self.best, self.origin, self.lr_peak = math.inf, math.nan, 0.0
-        self.losses.clear()
-        self.loss_steps.clear()
-        self.gns.clear()
-        self.gn_steps.clear()
+        self._losses.clear()
+        self._gns.clear()
+        self._lrs = []
         self.level = self.log_gn = self.lr = self.lr_before = None
-        self._excluded.clear()
-        self._excluded_gns.clear()
         self.quiet_until = self.records + FROZEN
 
     def declare(self, meta: Mapping[str, object]) -> None:
@@ -247,20 +252,7 @@ class Course:
         self.meta.update(meta)
 
 
-def _exclude(ranges: deque[tuple[int, float]], first: int, last: int | None) -> None:
-    if ranges and ranges[-1][0] == first:
-        ranges.pop()
-    ranges.append((first, math.inf if last is None else last))
-
-
-def _calm(values: deque[float], steps: deque[int], ranges: deque[tuple[int, float]]) -> list[float]:
-    """The recent values outside the excursions."""
-    while ranges and steps and steps[0] > ranges[0][1]:
-        ranges.popleft()
-    if not ranges:
-        return list(values)
-    return [
-        value
-        for value, step in zip(values, steps, strict=True)
-        if not any(first <= step <= last for first, last in ranges)
-    ]
+def _present(names: frozenset[str], stretch: Stretch) -> set[str]:
+    """The metrics among `names` that some record has."""
+    there = names & stretch.columns.keys()
+    return {name for name in there if any(value is not None for value in stretch.columns[name])}

@@ -113,6 +113,7 @@ class Excursions(Detector):
         """Keeps the last values of a calm stretch."""
         values, steps = stretch.loss.values, stretch.loss.steps
         if values:
+            self._seen += len(values)
             self._run, self._left = 0, None
             i = len(values) - 1
             while i > 0 and values[i] > values[i - 1]:

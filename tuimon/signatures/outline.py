@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from operator import mul
 from typing import NamedTuple
 
-from tuimon.stats import median
+from tuimon.signatures.piece import Points
+from tuimon.stats import middle_of
 
 BLOCKS = 128
 """Blocks after which neighbours are joined: the memory is then the same for 1e3 and 1e9 records."""
@@ -41,21 +42,20 @@ class Block(NamedTuple):
     travel: float | None
 
 
-def block_of(steps: Sequence[int], losses: Sequence[float], gns: Sequence[float], lrs: Sequence[float]) -> Block:
-    """The block of some records; `losses` is not empty and parallel to `steps`."""
-    count = len(losses)
-    mean = sum(losses) / count
-    away = [loss - mean for loss in losses]
-    spread = math.sqrt(sum(map(mul, away, away)) / max(count - 1, 1))
+def block_of(losses: Points, gns: Points, lrs: Sequence[float]) -> Block:
+    """The block of the records between two renewals, which hold some loss."""
+    steps, count = losses.steps, len(losses.values)
+    mean = sum(losses.values) / count
+    spread = math.dist(losses.values, [mean] * count) / math.sqrt(max(count - 1, 1))
     stride = (steps[-1] - steps[0]) / (count - 1) if count > 1 else 1.0
     budget = travel = None
     if lrs:
         travel = stride * sum(lrs) * count / len(lrs)
-        if len(gns) == len(lrs):
-            budget = stride * sum(map(mul, lrs, map(mul, gns, gns)))
+        if len(gns.values) == len(lrs):
+            budget = stride * sum(map(mul, lrs, map(mul, gns.values, gns.values)))
     return Block(
-        steps[0], steps[-1], count, mean, spread, min(losses), max(losses),
-        median(gns) if gns else None, lrs[-1] if lrs else None, budget, travel,
+        steps[0], steps[-1], count, mean, spread, losses.ordered[0], losses.ordered[-1],
+        middle_of(gns.ordered) if gns.values else None, lrs[-1] if lrs else None, budget, travel,
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ LEAST = 1.0
 
 SCALES = ("loss_scale", "loss scale", "scale", "grad_scale", "amp_scale")
 SKIPS = ("skipped", "skipped_steps", "overflow")
+SCALER_METRICS = frozenset(SCALES + SKIPS)
 
 
 class HalfPrecisionRange(Detector):
@@ -50,12 +51,12 @@ class HalfPrecisionRange(Detector):
         """Exits at once on logs without a scaler."""
         if self._found is not None:
             return
-        scales = next((stretch.columns[name] for name in SCALES if name in stretch.columns), None)
-        skips = next((stretch.columns[name] for name in SKIPS if name in stretch.columns), None)
         half = "16" in str(stretch.course.meta.get("precision", "")).replace("bf16", "")
-        if scales is None and skips is None and (stretch.finite or not (half or self._scaled)):
+        if SCALER_METRICS.isdisjoint(stretch.columns.keys()) and (stretch.finite or not (half or self._scaled)):
             self._skips = 0 if stretch.gn.values else self._skips
             return
+        scales = next((stretch.columns[name] for name in SCALES if name in stretch.columns), None)
+        skips = next((stretch.columns[name] for name in SKIPS if name in stretch.columns), None)
         gns, losses = stretch.columns.get("grad_norm"), stretch.columns.get("loss")
         for i, step in enumerate(stretch.steps):
             record = stretch.index + i

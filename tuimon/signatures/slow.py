@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from itertools import repeat
-from operator import lt, mul, sub
+from operator import gt, lt, sub
 
 from tuimon.record import Mark
 from tuimon.signatures.course import LR_RISE, Course
@@ -154,10 +153,7 @@ class Oscillation(Detector):
             del self._steps[:FLIPS]
 
     def _judge(self, window: Sequence[float], steps: Sequence[int], course: Course) -> None:
-        changes = list(map(sub, window[1:], window))
-        bends = list(map(sub, changes[1:], changes))
-        turns = sum(map(lt, map(mul, bends[1:], bends), repeat(0.0)))
-        if turns < TURNS:
+        if _turns(window) < TURNS:
             self._calm(steps[0])
             return
         half = SPAN // 2
@@ -203,3 +199,11 @@ class Oscillation(Detector):
     def findings(self) -> Sequence[Finding]:
         """The oscillations that are over, then the one that goes on."""
         return [*self._closed, self._found] if self._found is not None else list(self._closed)
+
+
+def _turns(window: Sequence[float]) -> int:
+    """Changes of sign in the second differences of a window."""
+    changes = list(map(sub, window[1:], window))
+    up = int.from_bytes(map(gt, changes[1:], changes), "big")  # a byte per bend
+    down = int.from_bytes(map(lt, changes[1:], changes), "big")
+    return (up & down >> 8 | down & up >> 8).bit_count()

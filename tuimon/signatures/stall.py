@@ -30,7 +30,8 @@ class Pace:
         self.last_time: float | None = None
         self._due = False
         self._times: deque[float] = deque(maxlen=GAPS + 1)
-        self._steps: deque[int] = deque(maxlen=GAPS + 1)
+        self._last_step = 0
+        self._rates: deque[float | None] = deque(maxlen=GAPS)
 
     def update(self, steps: Sequence[int], times: Sequence[float | None]) -> None:
         """Takes in records in order."""
@@ -38,10 +39,12 @@ class Pace:
         recent = [(s, t) for s, t in zip(steps[-GAPS - 1 :], times[-GAPS - 1 :], strict=True) if t is not None]
         if len(recent) <= GAPS < len(steps):
             recent = [(s, t) for s, t in zip(steps, times, strict=True) if t is not None]
-        if recent:
-            self._steps.extend(step for step, _ in recent)
-            self._times.extend(time for _, time in recent)
-            self.last_time = recent[-1][1]
+        for step, time in recent[-GAPS - 1 :]:
+            if self.last_time is not None:
+                forward = step > self._last_step and time >= self.last_time
+                self._rates.append((time - self.last_time) / (step - self._last_step) if forward else None)
+            self._times.append(time)
+            self._last_step, self.last_time = step, time
 
     def mark(self, mark: Mark) -> None:
         """After an end no record is due; nor between the start of a process and its first one, which may take long."""
@@ -58,12 +61,7 @@ class Pace:
     @property
     def seconds_per_step(self) -> float | None:
         """Median seconds per step, None while unknown."""
-        times, steps = list(self._times), list(self._steps)
-        rates = [
-            (times[i + 1] - times[i]) / (steps[i + 1] - steps[i])
-            for i in range(len(times) - 1)
-            if steps[i + 1] > steps[i] and times[i + 1] >= times[i]
-        ]
+        rates = [rate for rate in self._rates if rate is not None]
         return median(rates) if len(rates) >= 3 else None
 
     def stall(self, now: float | None, step: int | None, total: object = None) -> list[Finding]:
@@ -72,8 +70,10 @@ class Pace:
         A run whose log says that it ended is done, and so is one that was declared to have `total` steps and has
         reached its last one (counted from 0 or 1). Errs on a resumed run that hangs before its first record.
         """
-        gap = self.gap if self._due else None
-        if now is None or step is None or gap is None or self.last_time is None:
+        if now is None or step is None or self.last_time is None or not self._due:
+            return []
+        gap = self.gap
+        if gap is None:
             return []
         if isinstance(total, (int, float)) and 0 < total - 1 <= step:
             return []

@@ -2,78 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tuimon.record import Mark
 from tuimon.signatures.finding import Finding
+from tuimon.signatures.piece import Columns, Piece
 
 if TYPE_CHECKING:
     from tuimon.signatures.course import Course
-
-
-class Points(NamedTuple):
-    """The finite values of one role in a stretch: parallel columns, and their extremes (0.0 without any)."""
-
-    steps: Sequence[int] = ()
-    values: Sequence[float] = ()
-    low: float = 0.0
-    high: float = 0.0
-
-
-NO_POINTS = Points()
 
 
 class Stretch:
     """Consecutive records with nothing between them that changes how they must be read.
 
     A stretch ends at every 32nd record, where the baselines of the course are renewed, and at every event: a rewind, a
-    header, the first or last of a run of records with a non-finite role. It also ends where a read ended, so no result
-    of a detector may depend on its length.
+    header, a jump of the learning rate, the first or last of a run of records with a non-finite role. It also ends
+    where a read ended, so no result of a detector may depend on its length.
 
     Attributes:
+        index: records before this stretch.
         steps: optimizer step of each record.
-        times: Unix time of each record, None where the log has none.
         columns: metric name -> value per record, as logged.
-        layered: some metric has a name with a slash, such as `grad_norm/<layer>`.
-        finite: no role has a non-finite value here.
         loss, gn, lr, val: the finite values of the four roles.
         course: the run up to the record before this stretch.
     """
 
-    __slots__ = ("columns", "course", "finite", "gn", "index", "layered", "loss", "lr", "steps", "times", "val")
+    __slots__ = ("_end", "_piece", "_start", "columns", "course", "gn", "index", "loss", "lr", "steps", "val")
 
-    def __init__(
-        self,
-        index: int,
-        steps: Sequence[int],
-        times: Sequence[float | None],
-        columns: Mapping[str, Sequence[float | None]],
-        course: Course,
-    ) -> None:
-        self.index = index
-        self.steps = steps
-        self.times = times
-        self.columns = columns
+    def __init__(self, piece: Piece, start: int, end: int, course: Course) -> None:
+        self._piece, self._start, self._end = piece, start, end
+        self.index = course.records
+        self.steps = piece.steps[start:end]
+        self.columns = Columns(piece.columns, start, end)
         self.course = course
-        self.finite = True
-        self.layered = False
-        self.loss = self.gn = self.lr = self.val = NO_POINTS
+        self.loss = piece.points("loss", start, end)
+        self.val = piece.points("val_loss", start, end)
+        self.gn = piece.points("grad_norm", start, end)
+        self.lr = piece.points("lr", start, end)
 
     def __len__(self) -> int:
         return len(self.steps)
 
+    @property
+    def layered(self) -> bool:
+        """Some metric has a name with a slash, such as `grad_norm/<layer>`."""
+        return self._piece.layered
+
+    @property
+    def finite(self) -> bool:
+        """No loss, validation loss or gradient norm here is NaN or infinite."""
+        return self._piece.is_finite(self._start, self._end)
+
     def rows(self, *roles: str) -> Iterator[tuple[int, tuple[float | None, ...]]]:
         """Step and finite values of the `roles` of every record, in the order of the log; None where there is none."""
-        columns = [
-            [value if value is not None and isfinite(value) else None for value in self.columns[role]]
-            if role in self.columns
-            else repeat(None, len(self.steps))
-            for role in roles
-        ]
+        columns = [self._finite(role) for role in roles]
         return zip(self.steps, zip(*columns, strict=True), strict=True)
+
+    def _finite(self, role: str) -> Iterable[float | None]:
+        """The value of one role in every record, None where it is missing or not finite."""
+        if role not in self.columns:
+            return repeat(None, len(self))
+        column = self.columns[role]
+        if self._piece.roles[role].rows is None:
+            return column
+        return [value if value is not None and isfinite(value) else None for value in column]
 
     def evaluated(self) -> Iterator[tuple[int, float | None, float | None]]:
         """Step, finite loss and finite validation loss of every record."""

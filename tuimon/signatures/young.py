@@ -36,6 +36,7 @@ class YoungSpike(Detector):
     def __init__(self) -> None:
         self._points: list[tuple[int, float]] = []
         self._done = False
+        self._found: tuple[Finding, ...] = ()
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once after 32 losses."""
@@ -44,15 +45,19 @@ class YoungSpike(Detector):
         self._points.extend(zip(stretch.loss.steps, stretch.loss.values, strict=True))
         del self._points[ARMED:]
         self._done = len(self._points) == ARMED or stretch.course.silent
+        self._found = self._judged()
 
     def rewind(self, step: int, course: Course) -> None:
         """Among the first records, a rewind starts anew."""
         if not self._done:
-            self._points = []
+            self._points, self._found = [], ()
 
     @property
     def findings(self) -> Sequence[Finding]:
         """At most the first one."""
+        return self._found
+
+    def _judged(self) -> tuple[Finding, ...]:
         values = [value for _, value in self._points]
         if not values or min(values) <= 0.0:
             return ()
