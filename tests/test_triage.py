@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 import tuimon
+from tuimon import demo
 from tuimon.app.triage import TriageApp, TriageSheet
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.catalogue.procedure import PROCEDURE_OF, PROCEDURE_OF_ROW, PROCEDURES, procedure_of
@@ -193,3 +194,14 @@ def test_an_unknown_question_and_a_missing_file_are_one_line(
     assert "no question '8'" in capsys.readouterr().err
     assert main(["triage", str(tmp_path / "none.jsonl")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_run_that_hangs_is_triaged_by_the_clock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.jsonl"
+    demo.write(demo.RUNS["stalled-run"], path)
+    assert main(["triage", str(path), "--yes", "1", "--no", "loader"]) == 0
+    said = capsys.readouterr().out
+    assert "triage stall for stalled-run  2 of 5 answered" in said
+    assert "named: the data loader" in said
+    assert main(["explain", "stalled-run", str(path)]) == 0
+    assert "IN THIS RUN" in capsys.readouterr().out
