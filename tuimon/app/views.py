@@ -59,6 +59,8 @@ def keep_view(file: str, view: View, folder: Path) -> None:
         return
     import json
 
+    from tuimon.files import write_whole
+
     slot = _slot(file, folder)
     with suppress(OSError):
         if not (view.log or view.smooth or view.overlay):
@@ -66,7 +68,7 @@ def keep_view(file: str, view: View, folder: Path) -> None:
             return
         slot.parent.mkdir(parents=True, exist_ok=True)
         kept = {"file": os.path.realpath(file), "log": view.log, "smooth": view.smooth, "overlay": view.overlay}
-        slot.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+        write_whole(slot, json.dumps(kept) + "\n")
         ages = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
         for old in ages[:-KEPT]:
             old.unlink(missing_ok=True)
