@@ -51,7 +51,8 @@ def test_the_flip_stands_exactly_at_the_limit() -> None:
     assert "bounces" in words(bench)
     at = pressed(bench, "right")
     assert at.lr == pytest.approx(bench.limit)
-    assert "blows up" in words(pressed(at, "right"))
+    assert "It stands at the limit" in words(at)
+    assert "It blows up" in words(pressed(at, "right"))
     assert "1 - lr*a = -1.100" in words(pressed(at, "right"))
 
 

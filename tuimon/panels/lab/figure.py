@@ -29,6 +29,7 @@ WORDS = {
     "swings": "swings: momentum carries it through and back, lower each time",
     "blows up": "blows up: lands higher every step, and nothing brings it back",
 }
+AT_LIMIT = "stands at the limit: lands just as high every step, and never comes down"
 
 SHOWN = {
     "vanishes": "The global gradient norm does not show it: it is that of the last layers.",
@@ -73,6 +74,7 @@ def _two(left: tuple[str, list[str]], right: tuple[str, list[str]], width: int) 
 def _one_valley(bench: Bench, width: int, height: int, ascii_only: bool) -> list[Line]:
     factor = multiplier(bench.lr, bench.curvature, bench.momentum)
     name = regime(bench.lr, bench.curvature, bench.momentum)
+    word = AT_LIMIT if math.isclose(abs(factor), 1.0, rel_tol=1e-9) else WORDS[name]
     positions = walk(bench.lr, bench.curvature, bench.momentum, steps=STEPS)
     values = losses(positions, bench.curvature)
     formula = "1 - lr*a" if not bench.momentum else "factor per step"
@@ -84,7 +86,7 @@ def _one_valley(bench: Bench, width: int, height: int, ascii_only: bool) -> list
             f"{value_text(bench.limit, 3)}, lr at {bench.lr / bench.limit:.0%}",
             width,
         ),
-        *_said(f"{formula} = {value}. It {WORDS[name]}", width, "failure" if name == "blows up" else "healthy"),
+        *_said(f"{formula} = {value}. It {word}", width, "failure" if name == "blows up" else "healthy"),
         *_ruler(bench, width, ascii_only),
     ]
     rows = height - len(said) - 1
