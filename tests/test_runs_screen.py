@@ -223,6 +223,8 @@ async def test_switching_to_and_fro_leaks_neither_threads_nor_descriptors(tmp_pa
         await until(shown, lambda: (threads(), threading.active_count()) == (2, everything))
         await until(shown, lambda: descriptors() <= before)
     assert shown.app._follower is not None
+    # The screen does not wait for it, but it ends.
+    shown.app._follower._thread.join(PATIENCE)
     assert not shown.app._follower._thread.is_alive()
 
 
@@ -505,6 +507,13 @@ def shelf_of(*names: str, **rest: Any) -> Shelf:
 def test_what_is_not_known_yet_is_three_dots() -> None:
     text = texts(runs_lines(shelf_of("a.csv", "b.csv"), "/r/a.csv", 80, 24, False))
     assert text.count("...") == 2
+
+
+@pytest.mark.parametrize("width", [20, 40, 65, 66, 80, 200])
+def test_no_line_of_the_list_is_cut(width: int) -> None:
+    shelf = shelf_of(*(f"lightning_logs/version_{number}/metrics.csv" for number in range(40)))
+    lines = runs_lines(shelf, shelf.paths[3], width, 20, False)
+    assert all(sum(len(span.text) for span in line) <= max(width, 24) for line in lines[2:])
 
 
 @pytest.mark.parametrize("width", [20, 40, 65, 66, 80, 200])

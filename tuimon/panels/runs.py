@@ -27,6 +27,9 @@ FORMAT, STEP, VERDICT, AGE = 18, 13, 11, 8
 NARROW = 80
 """Cells under which the format is left out: a name cut to fewer than twenty characters tells runs apart no more."""
 
+TIGHT, TIGHTEST = 56, 34
+"""Cells under which the step is left out too, and then the age."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
@@ -59,9 +62,8 @@ def runs_lines(shelf: Shelf, chosen: str, width: int, height: int, ascii_only: b
     foot = _foot(shelf, width, height)
     places = window(shelf, chosen, width, height)
     name_room = _name_room(shelf, width)
-    wide = width >= NARROW
     runs = [shelf.listing.runs[place] for place in places]
-    body = [_row(shelf, run, run.path == chosen, name_room, wide, ascii_only) for run in runs]
+    body = [_row(shelf, run, run.path == chosen, name_room, width, ascii_only) for run in runs]
     if not body:
         body = [(Span(f" {plain_text(shelf.note)}", "dim"),)]
     below = len(shelf.listing.runs) - places.stop
@@ -99,7 +101,8 @@ def _foot(shelf: Shelf, width: int, height: int) -> list[Line]:
 
 def _name_room(shelf: Shelf, width: int) -> int:
     """Cells for names: as many as the longest takes, so that the columns stand beside them, or what is left."""
-    left = width - 4 - STEP - VERDICT - AGE - 4 - (FORMAT + 2 if width >= NARROW else 0)
+    columns = ((NARROW, FORMAT + 2), (TIGHT, STEP + 2), (TIGHTEST, AGE))
+    left = width - 3 - 2 - VERDICT - sum(cells for least, cells in columns if width >= least) - 1
     longest = max([cell_len(_name(shelf, run)) for run in shelf.listing.runs], default=0)
     return max(8, min(left, longest + 2))
 
@@ -108,7 +111,7 @@ def _name(shelf: Shelf, run: Run) -> str:
     return plain_text(shelf.listing.name(run.path), 200)
 
 
-def _row(shelf: Shelf, run: Run, chosen: bool, room: int, wide: bool, ascii_only: bool) -> Line:
+def _row(shelf: Shelf, run: Run, chosen: bool, room: int, width: int, ascii_only: bool) -> Line:
     alphabet = marks(ascii_only)
     here = run.path == shelf.shown
     standing = _standing(shelf) if here else shelf.listing.standings.get(run.path)
@@ -120,12 +123,12 @@ def _row(shelf: Shelf, run: Run, chosen: bool, room: int, wide: bool, ascii_only
         Span(f"{mark} ", ink),
         *fit((Span(name, "chosen" if chosen else "strong" if here else "plain"),), room),
         Span("  "),
-        *(fit((Span(run.title, "dim"),), FORMAT + 2) if wide else ()),
-        Span(f"{f'step {step}' if step and step != PENDING else step:<{STEP}}  "),
+        *(fit((Span(run.title, "dim"),), FORMAT + 2) if width >= NARROW else ()),
+        *((Span(f"{f'step {step}' if step and step != PENDING else step:<{STEP}}  "),) if width >= TIGHT else ()),
         Span(f"{word:<{VERDICT}}", ink),
-        Span(f"{'shown' if here else words.span(max(shelf.now - run.changed, 0)):>{AGE}}", "dim"),
     ]
-    return tuple(cells)
+    age = "shown" if here else words.span(max(shelf.now - run.changed, 0))
+    return (*cells, Span(f"{age:>{AGE}}", "dim")) if width >= TIGHTEST else tuple(cells)
 
 
 def _standing(shelf: Shelf) -> Standing:
