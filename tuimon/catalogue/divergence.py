@@ -273,5 +273,6 @@ DIVERGENCE = (
         confused_with=("lr-too-high",),
         needs=("loss", "objective"),
         known_at="at once",
+        outranks=("memorising-noise",),
     ),
 )

@@ -165,7 +165,7 @@ NAN = (
         confused_with=("nan-backward", "nan-after-growth"),
         needs=("loss_scale",),
         known_at="at the 3rd halving or skip",
-        outranks=("nan-backward", "nan-forward", "inf-first"),
+        outranks=("frozen-weights", "nan-backward", "nan-forward", "inf-first"),
     ),
     Row(
         signature="nan-masked",

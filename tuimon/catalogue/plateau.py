@@ -152,7 +152,7 @@ PLATEAU = (
         confused_with=("uniform-prediction", "dead-relu", "vanishing-gradient"),
         needs=("loss", "class_counts"),
         known_at="200 steps after the onset",
-        outranks=("flat-midway", "uniform-prediction"),
+        outranks=("flat-midway", "memorising-noise", "uniform-prediction"),
     ),
     Row(
         signature="double-softmax",
