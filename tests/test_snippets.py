@@ -92,6 +92,26 @@ def test_the_birthplace_is_found_in_models_that_return_no_bare_tensor(kind: str)
     assert "in log of module part" in printed(PIECES["ORIGIN"], names)
 
 
+def test_the_birthplace_is_found_where_batch_and_output_are_mappings() -> None:
+    torch = pytest.importorskip("torch")
+    outputs = pytest.importorskip("transformers.modeling_outputs")
+
+    class Whole(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.head = torch.nn.Linear(4, 3)
+
+        def forward(self, inputs: Any, labels: Any) -> Any:
+            logits = self.head(inputs).sub(100).log()
+            loss = torch.nn.functional.cross_entropy(logits, labels)
+            return outputs.SequenceClassifierOutput(loss=loss, logits=logits)
+
+    names = tiny(torch)
+    names |= {"model": Whole(), "batch": {"inputs": names["x"], "labels": names["y"]}}
+    exec("loss_fn = " + snippets.NAMES["batch"].partition("loss_fn = ")[2], names)
+    assert "in log of module" in printed(PIECES["ORIGIN"], names)
+
+
 def test_a_mean_by_hand_over_no_labels_kills_the_weights_and_the_library_s_does_not() -> None:
     torch = pytest.importorskip("torch")
     y = torch.full((5,), -100)

@@ -15,7 +15,7 @@ NAMES = {
     "loader": "the training batches",
     "train_loader": "the training batches",
     "val_loader": "the validation batches",
-    "batch": "what the loader gives, (x, y) or a mapping",
+    "batch": "(x, y) as the loader gives it, or a mapping; then loss_fn = lambda out, batch: out.loss",
     "x": "inputs of one batch",
     "y": "labels of one batch",
     "logits": "model(x)",
