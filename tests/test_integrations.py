@@ -120,6 +120,34 @@ def test_lightning_writes_a_run_and_shows_the_nan(tmp_path: Path) -> None:
     assert [line["step"] for line in lines(log) if "val_loss" in line] == [8]
 
 
+def test_a_lightning_training_that_crashes_is_aborted_in_its_log(tmp_path: Path) -> None:
+    lightning = pytest.importorskip("lightning.pytorch")
+    from tuimon.integrations.lightning import TuimonCallback
+
+    class Module(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = Net()
+
+        def training_step(self, batch: dict, index: int) -> torch.Tensor:
+            if index == 3:
+                raise ZeroDivisionError
+            return self.net(**batch)["loss"]
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    log = tmp_path / "run.jsonl"
+    trainer = lightning.Trainer(
+        max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+        enable_model_summary=False, callbacks=[TuimonCallback(log, every=1)],
+    )  # fmt: skip
+    with pytest.raises(ZeroDivisionError):
+        trainer.fit(Module(), torch.utils.data.DataLoader(Points(), batch_size=8))
+    last = lines(log)[-1]
+    assert (last["step"], last["note"], last["error"]) == (3, "aborted", "ZeroDivisionError")
+
+
 WORKER = """
 import sys, math, torch, torch.distributed as dist
 from torch import nn

@@ -76,5 +76,11 @@ class TuimonCallback(Callback):
             self.writer.close()
             self.writer = None
 
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        """Closes the log, which says that the training was aborted."""
+        if self.writer is not None:
+            self.writer.__exit__(type(exception), exception, exception.__traceback__)
+            self.writer = None
+
     def _due(self, step: int) -> bool:
         return self.writer is not None and self.every is not None and step % self.every == 0
