@@ -85,5 +85,14 @@ def test_without_what_a_formula_needs_nothing_is_said(signature: str) -> None:
     assert measured(found, Snapshot(last_step=0, meta={"num_classes": 10}), broken) == []
 
 
+def test_counts_that_no_float_can_hold_are_not_believed() -> None:
+    store = store_of({"loss": 5.0}, {"loss": 4.0})
+    for signature in FORMULAS:
+        found = Finding(signature, "plateau", "note", 0, 1, True, "")
+        declared = {"num_classes": 10**400, "batch_size": 10**400}
+        measured(found, Snapshot(last_step=1, meta=declared), store)
+        measured(found, Snapshot(last_step=1, meta={**declared, "num_classes": 10}), store)
+
+
 def test_durations_are_said_as_a_person_says_them() -> None:
     assert [duration(seconds) for seconds in (40, 720, 12600)] == ["40 s", "12 min", "3.5 h"]

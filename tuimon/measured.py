@@ -18,6 +18,9 @@ from tuimon.store import Column, Store
 RESTING = 200
 """Newest steps whose median is the level of a loss: as many as the detectors of levels look at."""
 
+MOST = 10**9
+"""Largest count that is believed: a header may declare anything, also what no float can hold."""
+
 MANY = 100
 """Classes from which the spread of initial logits can be had from the first loss."""
 
@@ -32,8 +35,16 @@ class _Run:
     @property
     def classes(self) -> int | None:
         """The declared number of classes, None without one."""
-        count = self.snapshot.meta.get("num_classes")
-        return count if isinstance(count, int) and not isinstance(count, bool) and count >= 2 else None
+        return self._declared("num_classes")
+
+    @property
+    def batch_size(self) -> int | None:
+        """The declared number of samples in a batch, None without one."""
+        return self._declared("batch_size")
+
+    def _declared(self, name: str) -> int | None:
+        count = self.snapshot.meta.get(name)
+        return count if isinstance(count, int) and not isinstance(count, bool) and 2 <= count <= MOST else None
 
     def column(self, name: str) -> Column | None:
         """The metric, None if it was never logged."""
@@ -124,8 +135,8 @@ def _of_start(run: _Run) -> Iterator[str]:
         return
     want = uniform_loss(classes)
     line = f"First loss {value_text(first)}, ln {classes} = {want:.3f}: {first / want:.3g} times as much."
-    batch = run.snapshot.meta.get("batch_size")
-    if isinstance(batch, int) and batch > 1 and abs(first / want / batch - 1) < 0.1:
+    batch = run.batch_size
+    if batch is not None and abs(first / want / batch - 1) < 0.1:
         line += f" The batch size is {batch}: the loss is a sum."
     elif classes >= MANY and first > want:
         line += f" Initial logits spread by {logit_spread(first, classes):.2g}."
