@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.samples import jsonl, losses, write
+from tuimon.cli import main
 
 
 @pytest.fixture
@@ -44,3 +45,24 @@ def test_closed_standard_error_does_not_send_messages_among_the_output(tmp_path:
 def test_a_reader_that_went_away_is_no_error(log: Path, command: str) -> None:
     done = shell(f"tuimon {command.format(log)} | true")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupt_ends_it_without_a_word(tmp_path: Path) -> None:
+    long = write(tmp_path, "long.jsonl", jsonl(losses(300_000)))
+    code = "import signal; signal.signal(signal.SIGALRM, signal.default_int_handler)\nsignal.setitimer(0, 0.4)\n"
+    code += f"from tuimon.cli import main; raise SystemExit(main(['diagnose', {str(long)!r}]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_a_fault_of_its_own_is_one_line_and_never_says_that_a_run_has_failed(
+    log: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fault(batch: object) -> None:
+        raise ZeroDivisionError("a\x1b[31mfault")
+
+    monkeypatch.setattr("tuimon.monitor.Monitor.feed", lambda self, batch: fault(batch))
+    assert main(["diagnose", str(log)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("tuimon: a fault of its own: ZeroDivisionError: afault (")
+    assert said.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 from tuimon.commands.characters import spell_what_is_lacking
 from tuimon.commands.orderly import orderly
+from tuimon.plain import fault_text, plain_text
 
 COMMANDS = {  # name -> what it does, for `tuimon --help`; the module tuimon.commands.<name> does it
     "watch": "follow a run on the screen",
@@ -58,13 +60,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = int(importlib.import_module(f"tuimon.commands.{args.command}").run(args))
             sys.stdout.flush()
             return code
+    except KeyboardInterrupt:
+        return 130
     except OSError as error:
-        # Leave nothing for the exit flush to hit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Leave nothing for the exit flush to hit; a caller's own stream has no descriptor.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             # The reader of our output went away (`| head`): not an error of ours.
             return 0
-        print(f"tuimon: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        print(f"tuimon: {plain_text(error.strerror or error).lower()}", file=sys.stderr)
+        return 2
+    except Exception as error:  # noqa: BLE001 -- the outermost edge: 1 would say that a run has failed
+        print(f"tuimon: a fault of its own: {fault_text(error)}", file=sys.stderr)
         return 2
 
 

@@ -39,3 +39,13 @@ def plain_text(s: object, limit: int = LIMIT) -> str:
     if not text.isprintable():
         text = "".join(character if character.isprintable() else "?" for character in text)
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def fault_text(error: BaseException) -> str:
+    """An error of our own on one line, for whoever reports it: what it was and where."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    own = next((frame for frame in reversed(frames) if "tuimon" in frame.filename), frames[-1] if frames else None)
+    what = plain_text(f"{type(error).__name__}: {error}", 240)
+    return f"{what} ({plain_text(own.filename.rpartition('tuimon/')[2], 60)}:{own.lineno})" if own else what

@@ -10,13 +10,12 @@ import sys
 import termios
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from typing import Literal
 
 from textual.driver import Driver
 
-from tuimon.plain import plain_text
+from tuimon.plain import fault_text
 
 CLICKS_ONLY = "\x1b[?1003l\x1b[?1002l"
 """Takes back the report of every motion: it costs bytes on the way to the program, and no panel uses it."""
@@ -92,7 +91,4 @@ def discard_output() -> None:
 
 def fault(error: BaseException) -> str:
     """One line on an error of our own: what it was and where, for whoever reports it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = next((frame for frame in reversed(frames) if "tuimon" in frame.filename), frames[-1] if frames else None)
-    where = f" ({own.filename.rpartition('tuimon/')[2]}:{own.lineno})" if own else ""
-    return plain_text(f"tuimon: the screen stopped, a fault of its own: {type(error).__name__}: {error}{where}", 300)
+    return f"tuimon: the screen stopped, a fault of its own: {fault_text(error)}"
