@@ -32,8 +32,8 @@ LASTS = 12
 RECENT, FALLING = 4, 0.1
 """A loss that is coming back loses a tenth of its height from four pieces to the next four."""
 
-CLIMBING = 1.25
-"""Times its height of four pieces ago at which a loss goes on rising, where one that jumped rests."""
+CLIMBING = 1.5
+"""Times its first height on lost ground at which a loss goes on rising, where one that jumped rests."""
 
 AT_ONCE = 4
 """Pieces within which the ground is lost in a jump; more of them are a creep."""
@@ -90,6 +90,7 @@ class GivenBack(Detector):
     def _restart(self) -> None:
         self._points: list[float] = []
         self._near: Piece | None = None
+        self._begun: list[float] = []
         self._heights: list[float] = []
         self._lost = 0
         self._finding: Finding | None = None
@@ -135,6 +136,9 @@ class GivenBack(Detector):
             self._lost = 0
             return
         self._lost += 1
+        self._begun = (
+            [*self._begun, height] if 1 < self._lost <= RECENT else self._begun if self._lost > 1 else [height]
+        )
         self._heights = [*self._heights[1 - 2 * RECENT :], height]
         if self._finding is None and self._lost >= LASTS and not self._comes_back():
             self._finding = self._told(piece, best, self._near)
@@ -150,9 +154,8 @@ class GivenBack(Detector):
         return earlier - later > FALLING * earlier
 
     def _climbs(self) -> bool:
-        """The last four pieces lie clearly above the four before."""
-        earlier, later = sum(self._heights[:RECENT]), sum(self._heights[RECENT:])
-        return later > CLIMBING * earlier
+        """The last four pieces lie clearly above the first four on lost ground."""
+        return sum(self._heights[RECENT:]) > CLIMBING * sum(self._begun)
 
     def _told(self, piece: Piece, best: Piece, near: Piece) -> Finding:
         raised = best.lr is not None and piece.lr is not None and piece.lr > LR_RISE * best.lr

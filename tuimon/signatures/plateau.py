@@ -251,7 +251,7 @@ class DoubleSoftmax(Detector):
         level = math.fsum(block.mean for block in blocks) / len(blocks)
         drift = abs(slope([block.mean for block in blocks])[0]) * len(blocks)
         return (
-            abs(course.origin - top) < START_NEAR + GRAIN
+            min(abs(course.origin - top), abs(course.first - top)) < START_NEAR + GRAIN
             and floor - GRAIN <= course.best <= floor + FLOOR_SHARE
             and max(block.high for block in everything) <= floor + 1 + GRAIN
             and floor <= level <= floor + FLOOR_NEAR
