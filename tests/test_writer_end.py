@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import tuimon
+from tests.samples import read_all
 from tuimon.monitor import Monitor
 from tuimon.sources import open_source
 
@@ -153,3 +155,53 @@ def test_a_resumed_run_is_watched_for_stalls_again_from_its_first_record_on(file
     assert ("stalled-run" in followed(file).look_at(last + 3600).lit) is not ended
     assert [mark.name for mark in followed(file).snapshot.notes] == ["end"] * (1 + ended)
     assert os.path.getsize(file)
+
+
+WRITING = """
+import itertools, sys, tuimon
+run = tuimon.RunWriter(sys.argv[1])
+wide = {f"metric {i}": 0.123456789 for i in range(150)}
+for step in itertools.count():
+    run.log(step, loss=1.0, writer=int(sys.argv[2]), **wide)
+    sys.stdout.write("\\n%d" % step); sys.stdout.flush()
+"""
+
+
+def kill_among_others(file: Path, kills: int) -> int:
+    """Writers of lines over several pages are killed while others write on; returns how many lines were torn."""
+    chance = random.Random(kills)
+    words = [sys.executable, "-c", WRITING, str(file)]
+    others = [subprocess.Popen([*words, str(i)], cwd=ROOT, stdout=subprocess.PIPE) for i in (1, 2)]
+    told = {}
+    try:
+        for kill in range(100, 100 + kills):
+            victim = subprocess.Popen([*words, str(kill)], cwd=ROOT, stdout=subprocess.PIPE)
+            assert victim.stdout is not None
+            said = victim.stdout.read(2 + chance.randrange(200))
+            victim.kill()
+            told[kill] = said + victim.stdout.read()
+            victim.wait()
+    finally:
+        for i, other in enumerate(others, 1):
+            assert other.stdout is not None
+            other.kill()
+            told[i] = other.stdout.read()
+            other.wait()
+    source = open_source(file)
+    batches = read_all(source, 1 << 20)
+    source.close()
+    writers = [value for batch in batches for value in batch.columns.get("writer", ())]
+    seen = set(zip(writers, [step for batch in batches for step in batch.steps], strict=True))
+    for writer, text in told.items():
+        # The last number may be cut: it is not known which step it was.
+        assert {(writer, int(word)) for word in text.split(b"\n")[1:-1]} <= seen, writer
+    return sum(batch.bad_count for batch in batches)
+
+
+def test_writers_that_are_killed_among_others_take_no_line_of_theirs_along(file: Path) -> None:
+    kill_among_others(file, 3)
+
+
+@pytest.mark.long
+def test_hundreds_of_writers_that_are_killed_among_others_take_no_line_of_theirs_along(file: Path) -> None:
+    print(kill_among_others(file, 200), "torn lines")
