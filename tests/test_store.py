@@ -72,12 +72,11 @@ def test_the_store_does_not_depend_on_where_batches_end(points: list[tuple[int, 
     one, other = whole.columns["loss"], parts.columns["loss"]
     assert one.passes[0].steps == other.passes[0].steps
     assert repr(one.passes[0].values) == repr(other.passes[0].values)
-    assert (one.count, one.non_finite, one.best, one.best_step, one.worst) == (
+    assert (one.count, one.non_finite, one.best, one.best_step) == (
         other.count,
         other.non_finite,
         other.best,
         other.best_step,
-        other.worst,
     )
 
 
@@ -109,7 +108,7 @@ def test_best_skips_nan_and_last_does_not() -> None:
     store = Store()
     store.append(Batch([1, 2, 3], [None] * 3, {"loss": [2.0, NAN, -INF]}))
     column = store.columns["loss"]
-    assert (column.best, column.best_step, column.worst, column.non_finite, column.last) == (2.0, 1, 2.0, 2, -INF)
+    assert (column.best, column.best_step, column.non_finite, column.last) == (2.0, 1, 2, -INF)
 
 
 @pytest.fixture

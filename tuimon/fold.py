@@ -78,7 +78,7 @@ class Fold:
             backs = self._merge(steps, merged)
             columns = merged
         self._resumes = False
-        self._walk(Piece(steps, columns), backs)
+        self._walk(Piece(steps, columns, forward), backs)
         if forward:
             losses = columns.get("loss") or [None] * len(steps)
             self._step = steps[-1]

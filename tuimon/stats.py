@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import compress, islice
+from itertools import compress, islice, repeat
 from operator import mul, sub
 from typing import NamedTuple
 
@@ -182,7 +182,7 @@ def autocorrelation(values: Sequence[float]) -> float:
     if count < 3:
         return 0.0
     mean = sum(values) / count
-    parts = [value - mean for value in values]
+    parts = list(map(sub, values, repeat(mean)))
     spread: float = sum(map(mul, parts, parts))
     if spread <= 0.0 or spread <= (FLOAT32_GRAIN * mean) ** 2 * count:
         return 0.0
@@ -207,6 +207,14 @@ def mann_kendall(values: Sequence[float]) -> float:
     if variance <= 0:
         return 0.0
     return (total - (total > 0) + (total < 0)) / math.sqrt(variance / 18)
+
+
+def rank_sum(one: Sequence[float], other: Sequence[float]) -> float:
+    """Normal score of the rank-sum test: positive where `one` tends to be larger (Mann and Whitney 1947, no ties)."""
+    ordered = sorted(other)
+    larger = sum(bisect_left(ordered, value) for value in one)
+    m, n = len(one), len(other)
+    return (larger - m * n / 2) / math.sqrt(m * n * (m + n + 1) / 12)
 
 
 def poisson_tail(count: int, expected: float) -> float:

@@ -148,7 +148,7 @@ class Pass:
 class Column:
     """One metric. `passes[-1]` is the current pass; earlier ones were overtaken by a rewind.
 
-    `best` is the least finite value, `worst` the greatest, None while there is none.
+    `best` is the least finite value, None while there is none.
     """
 
     name: str
@@ -157,7 +157,6 @@ class Column:
     non_finite: int = 0
     best: float | None = None
     best_step: int | None = None
-    worst: float | None = None
 
     @property
     def first_step(self) -> int | None:
@@ -203,18 +202,16 @@ class Column:
         self._rate(steps, values)
 
     def _rate(self, steps: Sequence[int], values: Sequence[float]) -> None:
-        """Keeps the extremes; non-finite values are counted and are neither best nor worst."""
+        """Keeps the least value; non-finite ones are counted."""
         finite = values
         if not math.isfinite(sum(values)):
             finite = [value for value in values if math.isfinite(value)]
             self.non_finite += len(values) - len(finite)
             if not finite:
                 return
-        low, high = min(finite), max(finite)
+        low = min(finite)
         if self.best is None or low < self.best:
             self.best, self.best_step = low, steps[values.index(low)]
-        if self.worst is None or high > self.worst:
-            self.worst = high
 
     def window(self, low: int, high: int, walk: int = -1) -> tuple[Sequence[int], Sequence[float]]:
         """Steps and values of one pass with low <= step <= high."""

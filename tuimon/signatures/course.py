@@ -46,6 +46,9 @@ CONTESTED = frozenset((
 ))  # fmt: skip
 """Metrics that only a run has whose loss is a contest: two networks, or a policy and what it earns."""
 
+TELLING = SCALERS | CONTESTED
+"""Metrics whose mere presence says something."""
+
 RAW_OBJECTIVES = frozenset(("rl", "gan", "preference", "dpo", "ppo", "grpo", "adversarial"))
 """Objectives whose loss is not meant to fall: shapes of the loss say nothing about them."""
 
@@ -167,12 +170,12 @@ class Course:
             self._new_evaluations += len(stretch.val.values)
         if self.first_step is None:
             self.first_step = stretch.steps[0]
-        newest = max(stretch.steps)
-        if self.last_step is None or newest > self.last_step:
-            self.last_step = newest
+        if self.last_step is None or stretch.newest > self.last_step:
+            self.last_step = stretch.newest
         self.records += len(stretch)
-        self._new_logged |= _present(CONTESTED, stretch)
-        self.scaled = self.scaled or bool(_present(SCALERS, stretch))
+        if not stretch.columns.keys().isdisjoint(TELLING):
+            self._new_logged |= _present(CONTESTED, stretch)
+            self.scaled = self.scaled or bool(_present(SCALERS, stretch))
 
     @property
     def due(self) -> bool:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from itertools import compress
 from math import isfinite
-from typing import cast
+from typing import Any, cast
 
 from tuimon.record import ROLES
 
@@ -66,10 +66,11 @@ class RoleColumn:
             self.steps, self.values = list(compress(steps, there)), list(compress(self.values, there))
             self.bad = [i for i, value in enumerate(column) if value is not None and not there[i]]
 
-    def between(self, start: int, end: int) -> Points:
-        """The finite values of records `start` to `end`."""
-        if self.rows is not None:  # the finite values are fewer than the records
-            start, end = bisect_left(self.rows, start), bisect_left(self.rows, end)
+    def between(self, start: int, end: int, steps: Sequence[int]) -> Points:
+        """The finite values of records `start` to `end`, whose `steps` these are."""
+        if self.rows is None:
+            return Points(steps, self.values[start:end])
+        start, end = bisect_left(self.rows, start), bisect_left(self.rows, end)
         return Points(self.steps[start:end], self.values[start:end])
 
 
@@ -101,6 +102,11 @@ class Columns(Mapping[str, Sequence[float | None]]):
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
+    def get(self, name: str, default: object = None) -> Any:
+        """One of them, the default where there is none; asked for more often than all the rest."""
+        column = self._columns.get(name)
+        return default if column is None else column[self._start : self._end]
+
     def keys(self) -> KeysView[str]:
         """The names of all of them."""
         return self._columns.keys()
@@ -113,12 +119,16 @@ class Piece:
         steps: optimizer step of each record.
         columns: metric name -> value per record, None where that record lacks the metric.
         roles: the finite values of those of the four roles that are among them.
+        increasing: the steps are known to increase.
         layered: some metric has a name with a slash, such as `grad_norm/<layer>`.
     """
 
-    __slots__ = ("_bad", "columns", "layered", "roles", "steps")
+    __slots__ = ("_bad", "columns", "increasing", "layered", "roles", "steps")
 
-    def __init__(self, steps: Sequence[int], columns: Mapping[str, Sequence[float | None]]) -> None:
+    def __init__(
+        self, steps: Sequence[int], columns: Mapping[str, Sequence[float | None]], increasing: bool = False
+    ) -> None:
+        self.increasing = increasing
         self.steps = steps
         self.columns = columns
         self.roles = {role: RoleColumn(steps, columns[role]) for role in ROLES if role in columns}
@@ -132,11 +142,6 @@ class Piece:
 
     def __len__(self) -> int:
         return len(self.steps)
-
-    def points(self, role: str, start: int, end: int) -> Points:
-        """The finite values of one role in records `start` to `end`."""
-        column = self.roles.get(role)
-        return NO_POINTS if column is None else column.between(start, end)
 
     def is_finite(self, start: int, end: int) -> bool:
         """Whether no loss, validation loss or gradient norm of records `start` to `end` is NaN or infinite."""

@@ -52,7 +52,7 @@ class HalfPrecisionRange(Detector):
         if self._found is not None:
             return
         half = "16" in str(stretch.course.meta.get("precision", "")).replace("bf16", "")
-        if SCALER_METRICS.isdisjoint(stretch.columns.keys()) and (stretch.finite or not (half or self._scaled)):
+        if stretch.columns.keys().isdisjoint(SCALER_METRICS) and (stretch.finite or not (half or self._scaled)):
             self._skips = 0 if stretch.gn.values else self._skips
             return
         scales = next((stretch.columns[name] for name in SCALES if name in stretch.columns), None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.record import Mark
 from tuimon.signatures.finding import Finding
-from tuimon.signatures.piece import Columns, Piece
+from tuimon.signatures.piece import NO_POINTS, Columns, Piece
 
 if TYPE_CHECKING:
     from tuimon.signatures.course import Course
@@ -38,13 +38,19 @@ class Stretch:
         self.steps = piece.steps[start:end]
         self.columns = Columns(piece.columns, start, end)
         self.course = course
-        self.loss = piece.points("loss", start, end)
-        self.val = piece.points("val_loss", start, end)
-        self.gn = piece.points("grad_norm", start, end)
-        self.lr = piece.points("lr", start, end)
+        roles, steps = piece.roles, self.steps
+        self.loss = roles["loss"].between(start, end, steps) if "loss" in roles else NO_POINTS
+        self.val = roles["val_loss"].between(start, end, steps) if "val_loss" in roles else NO_POINTS
+        self.gn = roles["grad_norm"].between(start, end, steps) if "grad_norm" in roles else NO_POINTS
+        self.lr = roles["lr"].between(start, end, steps) if "lr" in roles else NO_POINTS
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    @property
+    def newest(self) -> int:
+        """The greatest step."""
+        return self.steps[-1] if self._piece.increasing else max(self.steps)
 
     @property
     def layered(self) -> bool:
