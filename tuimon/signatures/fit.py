@@ -9,7 +9,7 @@ from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import mann_kendall, median
+from tuimon.stats import level_of, mann_kendall, median
 
 EVALUATIONS = 3
 """Evaluations in a row that must agree: one is a fluctuation, and two can be neighbours of one."""
@@ -36,14 +36,22 @@ NOISE_ALONE = 5.0
 TREND = 3.3
 """Mann-Kendall score of the evaluations since the minimum that makes a trend, p < .0005: every evaluation is a test."""
 
+RISING = 1.64
+"""The same score of the training losses since the minimum from which they rise, p < .05: then nothing is overfitted,
+the network gets worse at both."""
+
+LEARNS_NOT = 1.0
+"""Sigmas of single training losses above their median at the minimum, four of its standard errors, from which the
+training loss has risen again."""
+
 
 class Overfitting(Detector):
     """The validation loss rises from its minimum while the training loss goes on falling.
 
-    Three evaluations in a row above the minimum by more than 5 % and three sigma of their noise (five,
-    without a trend since then), with a training loss lower than at the minimum. Dated
-    at the minimum, where the best checkpoint is. Errs on validation sets of a few samples, whose noise is not
-    independent from one evaluation to the next.
+    Three evaluations in a row above the minimum by more than 5 % and three sigma of their noise (five, without a trend
+    since then), with a training loss lower than at the minimum and not on its way up. Dated at the minimum, where the
+    best checkpoint is; over when the training loss has risen again as well. Errs on validation sets of a few samples,
+    whose noise is not independent from one evaluation to the next.
     """
 
     def __init__(self) -> None:
@@ -57,7 +65,9 @@ class Overfitting(Detector):
         self._above: deque[float] = deque(maxlen=EVALUATIONS)
         self._since: deque[float] = deque(maxlen=RECENT)
         self._train: deque[float] = deque(maxlen=32)
+        self._trains: deque[float] = deque(maxlen=RECENT)
         self._detected: int | None = None
+        self._over: int | None = None
         self._last_step = 0
 
     def update(self, stretch: Stretch) -> None:
@@ -84,7 +94,8 @@ class Overfitting(Detector):
             self._best, self._best_step, self._train_at_best = value, step, train
             self._above.clear()
             self._since.clear()
-            self._detected = None
+            self._trains.clear()
+            self._detected = self._over = None
             return
         self._above.append(value)
         gained = self._first - self._best
@@ -92,12 +103,22 @@ class Overfitting(Detector):
         noise = BEND_TO_SIGMA * median(self._changes) if self._changes else 0.0
         margin = max(SHARE * abs(self._best), GAINED * gained, NOISE * noise)
         falls = train is not None and self._train_at_best is not None and train < self._train_at_best
+        if train is not None:
+            self._trains.append(train)
+            self._hold(step, train)
         if len(self._above) == EVALUATIONS and min(self._above) > self._best + margin:
             sure = min(self._above) > self._best + NOISE_ALONE * noise or mann_kendall(list(self._since)) > TREND
             if falls and sure and self._detected is None and not course.silent:
-                self._detected = step
+                self._detected = step if mann_kendall(list(self._trains)) < RISING else None
         elif value <= self._best + margin:
             self._detected = None
+
+    def _hold(self, step: int, train: float) -> None:
+        """Ends what was told when the training loss, of which `train` is the median now, has risen as well."""
+        if self._detected is None or self._train_at_best is None:
+            return
+        risen = train > self._train_at_best + LEARNS_NOT * level_of(self._train).sigma
+        self._over = (step if self._over is None else self._over) if risen else None
 
     def rewind(self, step: int, course: Course) -> None:
         """A rewind past the minimum, as another run in the same file makes it, starts anew."""
@@ -112,7 +133,19 @@ class Overfitting(Detector):
         why = f"val_loss {short(self._best)} at {self._best_step} -> {short(self._last)} at {self._last_step}"
         if self._train_at_best is not None and self._train:
             why += f" while loss {short(self._train_at_best)} -> {short(median(self._train))}"
-        return (Finding("overfitting", "overfit", "warning", self._best_step, self._detected, True, why),)
+        why += f", risen again at {self._over}" if self._over is not None else ""
+        return (
+            Finding(
+                "overfitting",
+                "overfit",
+                "warning",
+                self._best_step,
+                self._detected,
+                self._over is None,
+                why,
+                self._over,
+            ),
+        )
 
 
 ENDING = 0.9
