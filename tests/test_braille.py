@@ -215,3 +215,10 @@ def test_values_at_the_ends_of_what_a_float_holds_do_not_raise() -> None:
     curve = [point(value) for value in (1.7e308, -1.7e308, 5e-324, math.pi)]
     for log in (False, True):
         assert draw(curve, limits([curve], log=log), 6, 3)
+
+
+def test_the_value_of_an_outlier_stands_beside_all_marks_that_stand_together() -> None:
+    picture = draw([point(0.2)] * 12 + [point(9.0), EMPTY, point(40.0), EMPTY], UNIT, 8, 3, label=lambda v: f"{v:.0f}")
+    assert picture.rows[0].endswith("40▲▲")
+    picture = draw([point(9.0), EMPTY, point(40.0), EMPTY] + [point(0.2)] * 12, UNIT, 8, 3, label=lambda v: f"{v:.0f}")
+    assert picture.rows[0].startswith("▲▲40")

@@ -130,3 +130,9 @@ def test_in_a_narrow_title_the_value_stays_and_nothing_is_half_said(width: int) 
     assert row.startswith("loss  0.2711")
     for piece in row.split("  "):
         assert piece.strip() in {"", "loss", "0.2711", "best 0.1743", "best 0.1743 @763", "3 non-finite", "log"}
+
+
+def test_how_many_are_no_numbers_stays_before_the_best_does() -> None:
+    row = panel(34, 10).rows[0]
+    assert "3 non-finite" in row
+    assert "best" not in row

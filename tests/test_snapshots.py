@@ -29,6 +29,9 @@ PICTURES: dict[str, tuple[list[Row], tuple[int, int], tuple[str, ...], dict[str,
     "narrow": (broken(), (80, 24), (), {}),
     "ascii": (broken(), (80, 24), ("n",), {"ascii": True}),
     "light": (broken(), (160, 40), ("v",), {"theme": "light"}),
+    "tiny": (broken(), (40, 10), (), {}),
+    "sixteen": (growing(), (100, 30), ("y",), {"theme": "sixteen"}),
+    "help": (learning(), (80, 24), ("question_mark",), {}),
 }
 
 

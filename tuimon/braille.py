@@ -288,14 +288,12 @@ def _put_non_finite(
 
 
 def _put_label(text: str, column: int, row: list[str], ink: list[str]) -> None:
-    """Writes the value beside its mark, to the left or else to the right, if nothing but free cells is covered."""
+    """Writes the value beside its mark and the marks next to it, left or else right, where cells are free."""
     free = {BLANK, FAILURE, WARNING, NOTE, CURSOR}
-    for start in (column - len(text), column + 1):
-        if (
-            start >= 0
-            and start + len(text) <= len(row)
-            and all(mark in free for mark in ink[start : start + len(text)])
-        ):
-            row[start : start + len(text)] = text
-            ink[start : start + len(text)] = OUTLIER * len(text)
+    left = next((x for x in range(column, 0, -1) if ink[x - 1] != OUTLIER), 0)
+    right = next((x for x in range(column + 1, len(row)) if ink[x] != OUTLIER), len(row))
+    for start in (left - len(text), right):
+        stop = start + len(text)
+        if start >= 0 and stop <= len(row) and free.issuperset(ink[start:stop]):
+            row[start:stop], ink[start:stop] = text, OUTLIER * len(text)
             return

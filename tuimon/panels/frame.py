@@ -167,15 +167,17 @@ def _put_title(canvas: Canvas, layout: Layout, title: Title) -> None:
     if title.at:
         x = canvas.put(x, 0, f"{title.at} ", DIM)
     x = canvas.put(x, 0, title.value, BAD if title.value in _BAD_WORDS else VALUE) + 2
+    # What is not a number is worth more than the best one, and that more than how the curve is drawn.
+    if title.trouble and x + len(title.trouble) <= width:
+        x = canvas.put(x, 0, title.trouble, BAD) + 2
     right = title.extreme + (f" {title.extreme_step}" if title.extreme_step else "")
     if x + len(right) > width:
         right = title.extreme
     if right and x + len(right) <= width:
         canvas.put(width - len(right), 0, right, DIM)
         width -= len(right) + 2
-    for text, ink in ((title.trouble, BAD), (title.notes, DIM)):
-        if text and x + len(text) <= width:
-            x = canvas.put(x, 0, text, ink) + 2
+    if title.notes and x + len(title.notes) <= width:
+        canvas.put(x, 0, title.notes, DIM)
 
 
 _BAD_WORDS = ("nan", "inf", "-inf")
