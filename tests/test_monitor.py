@@ -157,3 +157,12 @@ def test_a_log_with_nothing_to_judge_is_not_called_healthy() -> None:
     snapshot = monitor.feed(Batch.from_rows([(step, None, {"accuracy": 0.1 * step}) for step in range(60)]))
     assert snapshot.records == 60
     assert snapshot.verdict == "no_data"
+
+
+def test_of_very_many_notes_the_first_ones_and_the_last_are_kept() -> None:
+    monitor = Monitor()
+    for start in range(0, 3000, 300):
+        marks = tuple(Mark(0, "note", {"step": k, "note": "checkpoint"}) for k in range(start, start + 300))
+        monitor.feed(Batch(marks=marks))
+    steps = [note.step for note in monitor.snapshot.notes]
+    assert steps == [*range(999), 2999]

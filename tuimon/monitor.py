@@ -20,7 +20,8 @@ BAD_LINES_KEPT = 20
 """Bad lines that are told with their numbers: more would not help a reader, and a broken file has millions."""
 
 NOTES_KEPT = 1000
-"""Remarks of the training process that are kept, so that a chatty one cannot exhaust memory."""
+"""Remarks of the training process that are kept, the first ones and the last, so that a chatty one cannot exhaust
+memory."""
 
 OUTRANKS = {row.signature: row.outranks for row in ROWS}
 
@@ -125,7 +126,9 @@ class Monitor:
         if mark.kind == "header":
             run = mark.fields.get("run")
             self._run = str(run) if run else self._run
-        elif mark.kind == "note" and len(self._notes) < NOTES_KEPT:
+        elif mark.kind == "note":
+            # The last one always stays: it may say how the run ended.
+            del self._notes[NOTES_KEPT - 1 :]
             step = mark.fields.get("step")
             name = str(mark.fields.get("note", ""))
             self._notes.append(Note(step if isinstance(step, int) else None, name, dict(mark.fields)))
