@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
-from screens import INF, NAN, NOW, ONSET, STEPS, Screen, broken, learning, screen
+from screens import INF, NAN, NOW, ONSET, STEPS, Row, Screen, broken, learning, screen
 from textual import events
 
 from tuimon.app.acting import FilterLine
 from tuimon.app.help import HelpScreen
+from tuimon.app.taken import Taken
 from tuimon.catalogue import BY_SIGNATURE
 from tuimon.follow import Status
 from tuimon.panels.keys import KEYS
@@ -397,3 +401,20 @@ async def test_two_answers_never_stand_side_by_side_and_none_stays(monkeypatch: 
             await shown.pilot.pause(0.02)
             await shown.settle()
         assert "never went back" not in shown.header
+
+
+async def test_a_log_without_times_is_as_old_as_its_file(tmp_path: Path) -> None:
+    untimed: list[Row] = [(step, None, metrics) for step, _, metrics in learning()]
+    (tmp_path / "run.csv").touch()
+    os.utime(tmp_path / "run.csv", (NOW - 5 * 86400, NOW - 5 * 86400))
+    async with screen() as shown:
+        shown.app.taken = Taken(path=str(tmp_path / "run.csv"))
+        await shown.bring(untimed)
+        await shown.tell(Status("live", "live"))
+        assert "last record 5 days ago" in shown.header
+        shown.app.begin(other=False)
+        await shown.bring(untimed)
+        await shown.tell(Status("live", "live"))
+        assert "last record 5 days ago" in shown.header
+        await shown.bring(untimed[-1:])
+        assert "  live" in shown.header

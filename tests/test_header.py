@@ -74,6 +74,7 @@ def finished(mark: Mark, age: str = "") -> Scene:
         (scene_of(learning()), "  live"),
         (scene_of(learning(), age="3 min"), "  idle 3 min"),
         (scene_of(learning(), age="365 days"), "  last record 365 days ago"),
+        (scene_of(learning(), age="3 years"), "  last record 3 years ago"),
         (finished(ENDED), "  ended"),
         (finished(ENDED, "2 h"), "  ended 2 h ago"),
         (finished(ABORTED), "  aborted: OutOfMemoryError"),

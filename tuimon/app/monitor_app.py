@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -66,6 +67,14 @@ def _loaded() -> None:
     """The first picture is out: garbage is collected again, and what was loaded for it is never looked through."""
     gc.freeze()
     gc.enable()
+
+
+def _written(path: str) -> float | None:
+    """When the file was written last, None where nobody knows: of a log without times the best there is."""
+    try:
+        return os.path.getmtime(path)
+    except (OSError, ValueError):
+        return None
 
 
 class MonitorApp(ActingApp):
@@ -149,6 +158,8 @@ class MonitorApp(ActingApp):
         self._newest, self._held, self._samples = self.monitor.snapshot, None, None
         self._age = self._taken_for = ""
         self._heard = None
+        # What is read now was there before; it does not come before our eyes.
+        self.status = Status("reading", "reading")
         if other:
             view = self.desk.view
             self.desk = Desk(View(log=view.log, smooth=view.smooth, overlay=view.overlay, share=view.share))
@@ -179,6 +190,8 @@ class MonitorApp(ActingApp):
         self._newest = self.monitor.feed(message.batch)
         if len(message.batch) and self.status.state in ("live", "polling"):
             self._heard = self._clock()
+        elif self._heard is None and self._newest.last_time is None:
+            self._heard = _written(self.taken.path)
         self._age = self._age_at(self._clock())
         if not self._taken_for:
             self._tell_format()

@@ -149,7 +149,7 @@ def _state(scene: Scene) -> Span:
     if not scene.age:
         return Span(plain_text(status.text, 60), "dim")
     # After a day a run is not idle any more: nobody waits for its next record.
-    text = f"last record {scene.age} ago" if scene.age.endswith(" days") else f"idle {scene.age}"
+    text = f"last record {scene.age} ago" if scene.age.endswith((" days", " years")) else f"idle {scene.age}"
     return Span(text, "warning" if STALLED in scene.snapshot.lit else "dim")
 
 

@@ -27,14 +27,14 @@ def factor(ratio: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A duration with one unit: "40 s", "12 min", "3 h", "2 days"."""
+    """A duration with one unit: "40 s", "12 min", "3 h", "2 days", "3 years"."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 90 * 60:
         return f"{seconds / 60:.0f} min"
     if seconds < 36 * 3600:
         return f"{seconds / 3600:.0f} h"
-    return f"{seconds / 86400:.0f} days"
+    return f"{seconds / 86400:.0f} days" if seconds < 730 * 86400 else f"{seconds / 31_557_600:.0f} years"
 
 
 def age(seconds: float, pace: float | None) -> str:
