@@ -6,6 +6,7 @@ from tuimon.signatures.bounds import BelowFloor, InitialLossOff
 from tuimon.signatures.divergence import Excursions
 from tuimon.signatures.early import DivergesFromStart
 from tuimon.signatures.fit import Overfitting, Undertrained, ValidationBelowTraining
+from tuimon.signatures.flat import FlatMidway
 from tuimon.signatures.given_back import GivenBack
 from tuimon.signatures.gradient import ExplodingGradient, GradientsAccumulate, ZeroGradient
 from tuimon.signatures.layers import DeadUnits, SaturatedUnits, VanishingGradient
@@ -17,7 +18,7 @@ from tuimon.signatures.plateau import DoubleSoftmax, TellingLevels
 from tuimon.signatures.precision import HalfPrecisionRange
 from tuimon.signatures.resume_level import ResumeLevel
 from tuimon.signatures.slow import Oscillation, SlowDivergence
-from tuimon.signatures.still import FlatMidway, FrozenWeights, LearningRateTooLow
+from tuimon.signatures.still import FrozenWeights, LearningRateTooLow
 from tuimon.signatures.stretch import Detector
 from tuimon.signatures.validation import MemorisingNoise, ValidationSpike, ValidationStands
 from tuimon.signatures.young import YoungSpike

@@ -9,10 +9,7 @@ from tuimon.record import Mark
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import digits, short
-from tuimon.signatures.outline import Block
-from tuimon.signatures.plateau import STOPPED
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import median
 
 EQUAL = 3
 """Equal evaluations in a row, of a value with six digits or more: floats of a changing network do not repeat."""
@@ -125,9 +122,6 @@ LEFT = 0.8
 ADAM_REACH = 1e-3
 """Sum of Adam's learning rates below which no weight can have moved by more than a few percent of its start."""
 
-STOPPED_RECORDS = 500
-"""Steps that such a learning rate must have lasted, and a quarter of the run: the tail of a schedule is shorter."""
-
 
 class LearningRateTooLow(Detector):
     """The learning rate cannot buy a visible change of the loss, and there is none.
@@ -193,99 +187,3 @@ class LearningRateTooLow(Detector):
 def _total(parts: Sequence[float | None]) -> float | None:
     known = [part for part in parts if part is not None]
     return math.fsum(known) if len(known) == len(parts) else None
-
-
-ALIVE = 0.5
-"""Share of its start below which the gradient norm says that the run is converging."""
-
-OCTAVE = 0.012
-"""Share of all progress that half of the run must bring: runs that still learn bring two percent or more."""
-
-SMOOTH_NOISE = 0.005
-"""Greatest noise, as a share of the progress, in which so small a progress can be seen at all."""
-
-FAR_FROM_DONE = 5e-3
-"""Share of the first loss below which a flat loss has simply arrived."""
-
-OCTAVES_AT_LEAST = 3
-"""Renewals of the course before a run has halves to compare."""
-
-
-class FlatMidway(Detector):
-    """The loss stops partway: it fell, and then for half of the run it did not.
-
-    Two cases can be told from noise and from convergence. The learning rate has fallen a hundredfold and stayed there
-    for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought less than
-    1.2 % of all progress each, the gradient is not known to have died away, and the loss is not within half a percent
-    of zero.
-    Errs on tasks whose floor is high: a lower bound of the loss is not in the log.
-    """
-
-    def __init__(self) -> None:
-        self._finding: Finding | None = None
-
-    def renewed(self, course: Course) -> None:
-        """Looks at the outline."""
-        before, self._finding = self._finding, None
-        blocks = course.outline.blocks
-        if course.silent or len(blocks) < OCTAVES_AT_LEAST:
-            return
-        told = self._stopped(course, blocks) or self._smooth(course, blocks)
-        if told is None:
-            return
-        onset, why, sure = told
-        same = before is not None and before.onset_step == onset
-        detected = before.detected_step if same and before is not None else blocks[-1].last
-        self._finding = Finding(
-            "flat-midway", "plateau", "failure" if sure else "warning", onset, detected, True, why,
-            missing="" if "grad_norm" in course.logged else "log grad_norm to tell a noise floor from convergence",
-        )  # fmt: skip
-
-    def _stopped(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
-        """The learning rate is gone, and the loss stands where it stood then."""
-        peak = course.lr_peak
-        if peak <= 0.0:
-            return None
-        first = len(blocks)
-        while first and (lr := blocks[first - 1].lr) is not None and lr <= peak / STOPPED:
-            first -= 1
-        if first == len(blocks):
-            return None
-        after, total = blocks[-1].last - blocks[first].first, blocks[-1].last - blocks[0].first
-        if after < max(STOPPED_RECORDS, total / 4):
-            return None
-        level = math.fsum(b.mean * b.count for b in blocks[first:]) / sum(b.count for b in blocks[first:])
-        if level < FAR_FROM_DONE * course.origin:
-            return None
-        lr = blocks[-1].lr or 0.0
-        onset = blocks[first].first
-        return onset, f"loss {short(level)} since {onset}, when lr fell from {short(peak)} to {short(lr)}", True
-
-    def _smooth(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
-        count = len(blocks)
-        origin, best = max(course.origin, course.first), min(block.mean for block in blocks)
-        progress = origin - best
-        last = blocks[-1]
-        if (
-            progress <= 0.0
-            or median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress
-            or best < FAR_FROM_DONE * origin
-        ):
-            return None
-        middle, early = blocks[(count - 1) // 2], blocks[(count - 1) // 4]
-        drops = (early.mean - middle.mean, middle.mean - last.mean)
-        if count < 4 * OCTAVES_AT_LEAST:
-            drops = (drops[1], drops[1])
-        if not all(-OCTAVE * progress < drop < OCTAVE * progress for drop in drops):
-            return None
-        gns = [block.gn for block in blocks if block.gn is not None]
-        if gns and gns[-1] < ALIVE * max(gns[:OCTAVES_AT_LEAST]):
-            return None
-        onset = next(block for block in blocks if block.mean - last.mean < 2 * OCTAVE * progress)
-        why = f"loss {short(onset.mean)} at {onset.first} -> {short(last.mean)} at {last.last}, from {short(origin)}"
-        return onset.first, why, False
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """At most one."""
-        return (self._finding,) if self._finding is not None else ()

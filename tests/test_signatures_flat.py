@@ -1,0 +1,63 @@
+"""Losses that have never moved since the first record."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.streams import Change, Metrics, found, loud, run, watched
+from tuimon.stats import rank_sum
+
+
+def never(value: float = 0.7, noise: float = 0.05, **more: float) -> Change:
+    """A loss that stands, without a header that would say at what."""
+    rng = random.Random(3)
+
+    def change(step: int) -> Metrics:
+        metrics: Metrics = {"loss": value + rng.gauss(0, noise), **more}
+        if step % 25 == 0:
+            metrics["val_loss"] = value + rng.gauss(0, 0.02)
+        return metrics
+
+    return change
+
+
+@pytest.mark.parametrize("value", [0.7, -3.0])
+def test_a_loss_that_has_never_moved_is_a_warning(value: float) -> None:
+    finding = found(watched(run(900, never(value))), "flat-midway")
+    assert finding.severity == "warning" and finding.onset_step == 0
+    assert "never moved" in finding.evidence
+
+
+def test_a_log_that_begins_in_the_middle_of_a_training_may_stand() -> None:
+    assert loud(watched(run(900, never(), start=50_000))) == []
+
+
+def test_a_falling_validation_says_that_it_learns() -> None:
+    """A noisy training loss of a small batch hides what the evaluations show."""
+    noisy = never(noise=0.4)
+
+    def change(step: int) -> Metrics:
+        return noisy(step) | ({"val_loss": 0.7 - 2e-4 * step} if step % 25 == 0 else {})
+
+    assert "flat-midway" not in loud(watched(run(900, change)))
+
+
+def test_a_slow_fall_is_a_movement() -> None:
+    """A tenth of the noise within a third of the run is seen by the rank sum over blocks."""
+    rng = random.Random(5)
+    snapshot = watched(run(3000, lambda step: {"loss": 0.7 - 2e-5 * step + rng.gauss(0, 0.05)}, without=["val_loss"]))
+    assert "flat-midway" not in loud(snapshot)
+
+
+def test_a_shelf_that_ends_leaves_no_warning() -> None:
+    shelf = never(value=2.3)
+    snapshot = watched(run(1500, lambda step: shelf(step) if step < 800 else {}))
+    assert "flat-midway" not in [finding.signature for finding in snapshot.findings]
+
+
+def test_rank_sum_against_a_count_by_hand() -> None:
+    # 2 and 5 against 1, 3, 4: larger in 1 + 3 = 4 of 6 pairs; the deviation of the count is sqrt(2 * 3 * 6 / 12).
+    assert rank_sum([2.0, 5.0], [1.0, 3.0, 4.0]) == pytest.approx((4 - 3) / 3**0.5)
+    assert rank_sum([1.0, 2.0], [3.0, 4.0]) == -rank_sum([3.0, 4.0], [1.0, 2.0])

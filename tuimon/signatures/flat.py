@@ -1,0 +1,158 @@
+"""Losses that stand: they stopped partway, or have never moved."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+from tuimon.signatures.course import Course
+from tuimon.signatures.finding import Finding
+from tuimon.signatures.growth import short
+from tuimon.signatures.outline import Block
+from tuimon.signatures.plateau import STOPPED
+from tuimon.signatures.stretch import Detector, Stretch
+from tuimon.stats import median, rank_sum
+
+STOPPED_RECORDS = 500
+"""Steps for which the rate must be gone, and a quarter of the run: the tail of a schedule is shorter."""
+
+ALIVE = 0.5
+"""Share of its start below which the gradient norm says that the run is converging."""
+
+OCTAVE = 0.012
+"""Share of all progress that half of the run must bring: runs that still learn bring two percent or more."""
+
+SMOOTH_NOISE = 0.005
+"""Greatest noise, as a share of the progress, in which so small a progress can be seen at all."""
+
+FAR_FROM_DONE = 5e-3
+"""Share of the first loss below which a flat loss has simply arrived."""
+
+OCTAVES_AT_LEAST = 3
+"""Renewals of the course before a run has halves to compare."""
+
+
+NEVER_RECORDS, NEVER_BLOCKS = 512, 12
+"""Losses and blocks of them after which a loss that has never moved can be told from a slow start."""
+
+FALLEN, RISEN = 1.64, -2.5
+"""Scores of the rank sum of the first third against the last beyond which the loss has fallen or risen: of losses that
+fall, however slowly, nearly all blocks at the end lie under those at the start."""
+
+NEVER_BETTER = 1.0
+"""Spreads of single losses that no block may lie under the first one."""
+
+STARTS = 10
+"""Records after step 0 from which on a log may begin in the middle of a training, where the loss may stand for good."""
+
+EVALUATIONS, VAL_BETTER = 3, 0.02
+"""Evaluations compared at both ends, and the share of the first ones by which the last ones may be better."""
+
+
+class FlatMidway(Detector):
+    """The loss stands: it fell, and then for half of the run it did not; or it has never moved at all.
+
+    Two cases of the first can be told from noise and from convergence. The learning rate has fallen a hundredfold and
+    stayed there for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought
+    less than 1.2 % of all progress each, the gradient is not known to have died away, and the loss is not within half a
+    percent of zero.
+    It has never moved, which is a warning, when after 512 losses the last third of the run is as likely above as below
+    the first third (Mann and Whitney 1947), no block lies a spread under the first, and validation did not improve.
+    Errs on tasks whose floor is high, since a lower bound of the loss is not in the log, and on fine-tuning of what was
+    ready.
+    """
+
+    def __init__(self) -> None:
+        self._finding: Finding | None = None
+        self._vals: list[float] = []
+        self._last_vals: deque[float] = deque(maxlen=EVALUATIONS)
+
+    def update(self, stretch: Stretch) -> None:
+        """Keeps the evaluations at both ends."""
+        if stretch.val.values:
+            self._vals.extend(stretch.val.values[: EVALUATIONS - len(self._vals)])
+            self._last_vals.extend(stretch.val.values)
+
+    def renewed(self, course: Course) -> None:
+        """Looks at the outline."""
+        before, self._finding = self._finding, None
+        blocks = course.outline.blocks
+        if course.silent or len(blocks) < OCTAVES_AT_LEAST:
+            return
+        told = self._stopped(course, blocks) or self._smooth(course, blocks) or self._never(blocks)
+        if told is None:
+            return
+        onset, why, sure = told
+        same = before is not None and before.onset_step == onset
+        detected = before.detected_step if same and before is not None else blocks[-1].last
+        self._finding = Finding(
+            "flat-midway", "plateau", "failure" if sure else "warning", onset, detected, True, why,
+            missing="" if "grad_norm" in course.logged else "log grad_norm to tell a noise floor from convergence",
+        )  # fmt: skip
+
+    def _stopped(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+        """The learning rate is gone, and the loss stands where it stood then."""
+        peak = course.lr_peak
+        if peak <= 0.0:
+            return None
+        first = len(blocks)
+        while first and (lr := blocks[first - 1].lr) is not None and lr <= peak / STOPPED:
+            first -= 1
+        if first == len(blocks):
+            return None
+        after, total = blocks[-1].last - blocks[first].first, blocks[-1].last - blocks[0].first
+        if after < max(STOPPED_RECORDS, total / 4):
+            return None
+        level = math.fsum(b.mean * b.count for b in blocks[first:]) / sum(b.count for b in blocks[first:])
+        if level < FAR_FROM_DONE * course.origin:
+            return None
+        lr = blocks[-1].lr or 0.0
+        onset = blocks[first].first
+        return onset, f"loss {short(level)} since {onset}, when lr fell from {short(peak)} to {short(lr)}", True
+
+    def _smooth(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+        count = len(blocks)
+        origin, best = max(course.origin, course.first), min(block.mean for block in blocks)
+        progress = origin - best
+        last = blocks[-1]
+        if (
+            progress <= 0.0
+            or median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress
+            or best < FAR_FROM_DONE * origin
+        ):
+            return None
+        middle, early = blocks[(count - 1) // 2], blocks[(count - 1) // 4]
+        drops = (early.mean - middle.mean, middle.mean - last.mean)
+        if count < 4 * OCTAVES_AT_LEAST:
+            drops = (drops[1], drops[1])
+        if not all(-OCTAVE * progress < drop < OCTAVE * progress for drop in drops):
+            return None
+        gns = [block.gn for block in blocks if block.gn is not None]
+        if gns and gns[-1] < ALIVE * max(gns[:OCTAVES_AT_LEAST]):
+            return None
+        onset = next(block for block in blocks if block.mean - last.mean < 2 * OCTAVE * progress)
+        why = f"loss {short(onset.mean)} at {onset.first} -> {short(last.mean)} at {last.last}, from {short(origin)}"
+        return onset.first, why, False
+
+    def _never(self, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+        """The loss is where it was in the first records."""
+        third = len(blocks) // 3
+        if sum(block.count for block in blocks) < NEVER_RECORDS or len(blocks) < NEVER_BLOCKS:
+            return None
+        if blocks[0].first > STARTS * max(1.0, (blocks[0].last - blocks[0].first) / max(blocks[0].count - 1, 1)):
+            return None
+        means = [block.mean for block in blocks]
+        first, last = means[:third], means[-third:]
+        spread = median([block.spread for block in blocks])
+        if not RISEN < rank_sum(first, last) < FALLEN or means[0] - min(means) > NEVER_BETTER * spread or spread == 0.0:
+            return None
+        if self._vals and median(self._last_vals) < median(self._vals) - VAL_BETTER * abs(median(self._vals)):
+            return None
+        why = f"loss {short(median(first))} in the first third, {short(median(last))} in the last: it has never moved"
+        return blocks[0].first, why, False
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most one."""
+        return (self._finding,) if self._finding is not None else ()
