@@ -5,17 +5,13 @@ from tuimon.catalogue.question import (
     CHANCE,
     CLIPPING,
     DATA,
-    DISK,
     EVALUATION,
     GRAPH,
     INIT,
-    LOADER,
     LOSS_CALL,
     OPERATION,
     OPTIMIZER,
-    PROCESS,
     RANGE,
-    RANKS,
     RATE,
     Question,
 )
@@ -218,6 +214,15 @@ PLATEAU = (
 
 FIT = (
     Question(
+        "numbers",
+        "Is there a validation batch at all, and is the loss of each one a number?",
+        snippets.BAD_EVALUATIONS,
+        "The evaluation computes.",
+        "Look at the batches that are named: empty, all masked, or out of range.",
+        (),
+        (EVALUATION,),
+    ),
+    Question(
         "mode",
         "Modules in eval mode: all of them in validation, and none in training?",
         snippets.MODES,
@@ -244,53 +249,5 @@ FIT = (
         "Keep it from now on: it is the best this run has.",
         (),
         (),
-    ),
-)
-
-STALL = (
-    Question(
-        "alive",
-        "ps aux | grep python: does the process live?",
-        "",
-        "It lives: find out where it waits.",
-        "It ended or was killed. Read the end of its output, and dmesg | grep -i oom.",
-        (PROCESS,),
-        (PROCESS,),
-    ),
-    Question(
-        "space",
-        "df -h . : is there room for the log and for checkpoints?",
-        "",
-        "It can write.",
-        "Make room, then resume from the last checkpoint that is whole.",
-        (DISK,),
-        (DISK,),
-    ),
-    Question(
-        "device",
-        "nvidia-smi: is the GPU at work?",
-        "",
-        "It computes: a long step, an evaluation, a first compile; or it waits in a collective for another rank.",
-        "It waits for something on the host: the loader, or a save.",
-        (LOADER,),
-        (),
-    ),
-    Question(
-        "loader",
-        "py-spy dump --pid PID: is the main thread anywhere but in the data loader?",
-        "",
-        "Data arrive.",
-        "Slow or dead storage, or a worker that hangs: try num_workers=0.",
-        (LOADER,),
-        (LOADER,),
-    ),
-    Question(
-        "ranks",
-        "py-spy dump on every rank: are all of them in the same place?",
-        "",
-        "No rank waits for another.",
-        "The one rank that is elsewhere is the one to look at.",
-        (RANKS,),
-        (RANKS,),
     ),
 )
