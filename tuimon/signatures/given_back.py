@@ -18,41 +18,41 @@ from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import MAD_TO_SIGMA, median
 
 POINTS = 16
-"""Losses in a piece: its median is known to a third of their noise, and one wild record does not move it."""
+"""Losses in a sample: its median is known to a third of their noise, and one wild record does not move it."""
 
 GIVEN_BACK = 0.5
-"""Share of the progress above the best piece that is lost ground."""
+"""Share of the progress above the best sample that is lost ground."""
 
 REGAINED = 0.25
 """Share below which the ground is regained."""
 
 LASTS = 12
-"""Pieces on lost ground, 192 losses: catapults, restarts of a schedule and changes of data are back before."""
+"""Samples on lost ground, 192 losses: catapults, restarts of a schedule and changes of data are back before."""
 
 RECENT, FALLING = 4, 0.1
-"""A loss that is coming back loses a tenth of its height from four pieces to the next four."""
+"""A loss that is coming back loses a tenth of its height from four samples to the next four."""
 
 CLIMBING = 1.5
 """Times its first height on lost ground at which a loss goes on rising, where one that jumped rests."""
 
 AT_ONCE = 4
-"""Pieces within which the ground is lost in a jump; more of them are a creep."""
+"""Samples within which the ground is lost in a jump; more of them are a creep."""
 
 KEPT = 8
 """Findings kept that are over."""
 
 REMEMBERED = 64
-"""Best pieces kept: a rewind over more of them starts anew."""
+"""Best samples kept: a rewind over more of them starts anew."""
 
 YOUNG = 4
-"""Pieces from the start within which a best piece is one of a run that never held what it learned."""
+"""Samples from the start within which a best sample is one of a run that never held what it learned."""
 
 
-class Piece(NamedTuple):
+class Sample(NamedTuple):
     """Sixteen losses in a row.
 
     Attributes:
-        number: how many pieces there were before.
+        number: how many samples there were before.
         end: step of the last one.
         middle, noise: their median, and the scale of single ones (NaN where it is not asked for: above the best).
         lr, peak: the learning rate there, and the highest one so far; None and 0.0 where not logged.
@@ -74,7 +74,7 @@ class GivenBack(Detector):
     losses are compared with the best of them: lost ground is half of the way back to the first losses, and 3 sigmas of
     single losses, which is 9 of a median. It is `lr-too-high` where the learning rate had risen or the best lies within
     the first 64 losses, `unrecovered-spike` after a jump to where it rests, `slow-divergence` else; dated where the
-    loss was last near its best. Not told while the learning rate is above that of the best piece but not above its
+    loss was last near its best. Not told while the learning rate is above that of the best sample but not above its
     earlier peak: a schedule does that. Errs on data that become harder for good.
     """
 
@@ -82,21 +82,21 @@ class GivenBack(Detector):
         self._first = math.nan
         self._lr: float | None = None
         self._peak = 0.0
-        self._pieces = 0
-        self._bests: deque[Piece] = deque(maxlen=REMEMBERED)
+        self._samples = 0
+        self._bests: deque[Sample] = deque(maxlen=REMEMBERED)
         self._over: deque[Finding] = deque(maxlen=KEPT)
         self._restart()
 
     def _restart(self) -> None:
         self._points: list[float] = []
-        self._near: Piece | None = None
+        self._near: Sample | None = None
         self._begun: list[float] = []
         self._heights: list[float] = []
         self._lost = 0
         self._finding: Finding | None = None
 
     def update(self, stretch: Stretch) -> None:
-        """Cuts the losses in pieces, wherever the stretch ends."""
+        """Cuts the losses in samples, wherever the stretch ends."""
         values, lrs = stretch.loss.values, stretch.lr
         start = 0
         while start < len(values):
@@ -105,34 +105,34 @@ class GivenBack(Detector):
             if len(self._points) == POINTS:
                 step = stretch.loss.steps[end - 1]
                 known = bisect_right(lrs.steps, step)
-                self._take(self._piece(step, lrs.values[known - 1] if known else self._lr), stretch.course)
+                self._take(self._sample(step, lrs.values[known - 1] if known else self._lr), stretch.course)
                 self._points = []
             start = end
         if lrs.values:
             self._lr = lrs.values[-1]
 
-    def _piece(self, step: int, lr: float | None) -> Piece:
+    def _sample(self, step: int, lr: float | None) -> Sample:
         points = self._points
-        if self._pieces == 0:
+        if self._samples == 0:
             self._first = median(points[:5])
         middle, noise = median(points), math.nan
         if not self._bests or middle <= self._bests[-1].middle:
-            # From differences, so that a fall within the piece is not taken for noise.
+            # From differences, so that a fall within the sample is not taken for noise.
             noise = MAD_TO_SIGMA * median(map(abs, map(sub, points[1:], points))) / math.sqrt(2.0)
         self._peak = max(self._peak, lr or 0.0)
-        self._pieces += 1
-        return Piece(self._pieces - 1, step, middle, noise, lr, self._peak)
+        self._samples += 1
+        return Sample(self._samples - 1, step, middle, noise, lr, self._peak)
 
-    def _take(self, piece: Piece, course: Course) -> None:
-        if not self._bests or piece.middle <= self._bests[-1].middle:
-            self._bests.append(piece)
+    def _take(self, sample: Sample, course: Course) -> None:
+        if not self._bests or sample.middle <= self._bests[-1].middle:
+            self._bests.append(sample)
         best = self._bests[-1]
-        progress, height = self._first - best.middle, piece.middle - best.middle
+        progress, height = self._first - best.middle, sample.middle - best.middle
         if self._near is None or height <= REGAINED * progress:
-            self._near = piece
-            self._end(piece.end)
+            self._near = sample
+            self._end(sample.end)
         lost = height > max(GIVEN_BACK * progress, NEAR * best.noise)
-        if not lost or progress <= 0.0 or course.silent or _scheduled(piece, best):
+        if not lost or progress <= 0.0 or course.silent or _scheduled(sample, best):
             self._lost = 0
             return
         self._lost += 1
@@ -141,7 +141,7 @@ class GivenBack(Detector):
         )
         self._heights = [*self._heights[1 - 2 * RECENT :], height]
         if self._finding is None and self._lost >= LASTS and not self._comes_back():
-            self._finding = self._told(piece, best, self._near)
+            self._finding = self._told(sample, best, self._near)
 
     def _end(self, step: int | None) -> None:
         if self._finding is not None:
@@ -149,26 +149,28 @@ class GivenBack(Detector):
             self._finding = None
 
     def _comes_back(self) -> bool:
-        """The last four pieces lie clearly under the four before."""
+        """The last four samples lie clearly under the four before."""
         earlier, later = sum(self._heights[:RECENT]), sum(self._heights[RECENT:])
         return earlier - later > FALLING * earlier
 
     def _climbs(self) -> bool:
-        """The last four pieces lie clearly above the first four on lost ground."""
+        """The last four samples lie clearly above the first four on lost ground."""
         return sum(self._heights[RECENT:]) > CLIMBING * sum(self._begun)
 
-    def _told(self, piece: Piece, best: Piece, near: Piece) -> Finding:
-        raised = best.lr is not None and piece.lr is not None and piece.lr > LR_RISE * best.lr
-        jumped = piece.number - self._lost - near.number < AT_ONCE and not self._climbs()
+    def _told(self, sample: Sample, best: Sample, near: Sample) -> Finding:
+        raised = best.lr is not None and sample.lr is not None and sample.lr > LR_RISE * best.lr
+        jumped = sample.number - self._lost - near.number < AT_ONCE and not self._climbs()
         signature = "unrecovered-spike" if jumped else "slow-divergence"
         if raised or best.number < YOUNG:
             signature = "lr-too-high"
-        share = 100 * (piece.middle - best.middle) / (self._first - best.middle)
-        why = f"loss {short(self._first)} -> {short(best.middle)} at {best.end} -> {short(piece.middle)} at {piece.end}"
+        share = 100 * (sample.middle - best.middle) / (self._first - best.middle)
+        why = (
+            f"loss {short(self._first)} -> {short(best.middle)} at {best.end} -> {short(sample.middle)} at {sample.end}"
+        )
         why += f": {share:.0f} % of its progress given back, for {self._lost * POINTS} records"
-        if piece.lr is not None:
-            why += f", lr {short(best.lr)} -> {short(piece.lr)}" if raised and best.lr else f", lr {short(piece.lr)}"
-        return Finding(signature, "divergence", "failure", near.end, piece.end, True, why)
+        if sample.lr is not None:
+            why += f", lr {short(best.lr)} -> {short(sample.lr)}" if raised and best.lr else f", lr {short(sample.lr)}"
+        return Finding(signature, "divergence", "failure", near.end, sample.end, True, why)
 
     def mark(self, mark: Mark, course: Course) -> None:
         """A restart of the file is another run; a header alone goes on with this one."""
@@ -181,7 +183,7 @@ class GivenBack(Detector):
         while self._bests and self._bests[-1].end >= step:
             self._bests.pop()
         if course.first_step is None or step <= course.first_step:
-            self._pieces = 0
+            self._samples = 0
             self._peak = 0.0
         self._restart()
 
@@ -191,8 +193,8 @@ class GivenBack(Detector):
         return (*self._over, self._finding) if self._finding is not None else tuple(self._over)
 
 
-def _scheduled(piece: Piece, best: Piece) -> bool:
-    """The learning rate has come back to where it was before the best piece, and so may the loss."""
-    if piece.lr is None or best.lr is None:
+def _scheduled(sample: Sample, best: Sample) -> bool:
+    """The learning rate has come back to where it was before the best sample, and so may the loss."""
+    if sample.lr is None or best.lr is None:
         return False
-    return LR_RISE * best.lr < piece.lr <= LR_RISE * best.peak and best.peak > LR_RISE * best.lr
+    return LR_RISE * best.lr < sample.lr <= LR_RISE * best.peak and best.peak > LR_RISE * best.lr
