@@ -29,7 +29,7 @@ def panel(
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 130), st.integers(1, 24), st.booleans())
 def test_a_panel_fills_exactly_its_room(width: int, height: int, plain: bool) -> None:
-    marks = Marks([(100, FAILURE), (200, WARNING), (300, NOTE)], [50])
+    marks = Marks(((100, FAILURE), (200, WARNING), (300, NOTE)), (50,))
     picture = panel(width, height, marks, view(cursor=77), plain)
     assert [len(row) for row in picture.rows] == [width] * height
     assert [len(row) for row in picture.inks] == [width] * height
@@ -63,7 +63,7 @@ def test_a_long_name_in_a_thin_panel_shows_that_it_was_cut() -> None:
 
 
 def test_onsets_are_marked_on_the_axis_with_their_step() -> None:
-    picture = panel(70, 12, Marks([(250, FAILURE), (100, WARNING), (430, NOTE)], [470]))
+    picture = panel(70, 12, Marks(((250, FAILURE), (100, WARNING), (430, NOTE)), (470,)))
     axis, steps = picture.rows[-2], picture.rows[-1]
     assert "250" in steps
     assert "100" in steps

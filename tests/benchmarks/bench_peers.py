@@ -121,13 +121,14 @@ def start(program: Program, folder: Path, steps: int, patience: float) -> str:
 def live(program: Program, folder: Path) -> str:
     rows = rows_of(FIRST + SECONDS * RATE)
     file = samples.write(folder, program.file, program.build(rows[:FIRST]))
-    ends = [len(program.build(rows[: FIRST + number])) for number in range(SECONDS * RATE + 1)]
-    content = program.build(rows)
+    rest = program.build(rows)[file.stat().st_size :]
+    # About a record each; where one ends inside a record, its reader waits for the other half.
+    ends = [len(rest) * number // (SECONDS * RATE) for number in range(SECONDS * RATE + 1)]
     with Terminal(program.command(file)) as terminal, file.open("ab", buffering=0) as out:
         wait(terminal, 6)
         before, sent, begun = cpu(terminal.pid), len(terminal.seen), time.perf_counter()
         for number in range(SECONDS * RATE):
-            out.write(content[ends[number] : ends[number + 1]])
+            out.write(rest[ends[number] : ends[number + 1]])
             wait(terminal, begun + (number + 1) / RATE - time.perf_counter())
         took = time.perf_counter() - begun
         load, flow = (cpu(terminal.pid) - before) / took, (len(terminal.seen) - sent) / took

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from tuimon.panels.view import View
@@ -25,6 +27,15 @@ class Strokes(NamedTuple):
     points: Sequence[Bin]
 
 
+class _Seen(NamedTuple):
+    """How far a column had come at the previous picture."""
+
+    walks: int
+    last: int
+    values: int
+    non_finite: int
+
+
 class Curve:
     """The slices and axes of one panel from one picture to the next.
 
@@ -38,7 +49,7 @@ class Curve:
         self._column: Column | None = None
         self._grid: Grid | None = None
         self._bins: list[Bin] = []
-        self._seen: tuple[int, int] | None = None  # passes and last step at the previous picture
+        self._seen: _Seen | None = None
         self._earlier: list[list[Bin]] = []
         self._form: tuple[Grid, bool, bool] | None = None
         self._drawn: list[Sequence[Bin]] = []
@@ -76,8 +87,8 @@ class Curve:
 
     def _take(self, column: Column, grid: Grid) -> None:
         """Brings the slices of all passes up to date."""
-        walks, last = len(column.passes), column.last_step
-        fresh = column is not self._column or grid != self._grid or self._seen is None or self._seen[0] != walks
+        walks, last, seen = len(column.passes), column.last_step, self._seen
+        fresh = column is not self._column or grid != self._grid or seen is None or seen.walks != walks
         if fresh:
             if column is not self._column:
                 self._scale = None
@@ -85,9 +96,31 @@ class Curve:
             self._bins = column.bins(grid.low, grid.high, grid.slices)
             first = max(0, walks - 1 - _EARLIER)
             self._earlier = [column.bins(grid.low, grid.high, grid.slices, walk) for walk in range(first, walks - 1)]
-        elif last is not None and self._seen is not None:
-            self._extend(column, grid, self._seen[1], last)
-        self._seen = (walks, last) if last is not None else None
+        elif last is not None and seen is not None and not self._add(column, grid, seen):
+            self._extend(column, grid, seen.last, last)
+        self._seen = _Seen(walks, last, column.count, column.non_finite) if last is not None else None
+
+    def _add(self, column: Column, grid: Grid, seen: _Seen) -> bool:
+        """Adds the one value that came since, as on a live run; False if it was not just one."""
+        step, value = column.last_step, column.last
+        finite = value is not None and math.isfinite(value)
+        if step is None or value is None or step <= seen.last or not grid.low <= step <= grid.high:
+            return False
+        if (column.count, column.non_finite) != (seen.values + 1, seen.non_finite + (not finite)):
+            return False
+        width, rest = divmod(grid.high - grid.low + 1, grid.slices)
+        if rest:
+            return False
+        k = (step - grid.low) // width
+        before = self._bins[k]
+        if finite:
+            low = value if before.low is None else min(before.low, value)
+            high = value if before.high is None else max(before.high, value)
+            after = Bin(low, high, value, before.nan, before.inf)
+        else:
+            after = replace(before, nan=before.nan + (value != value), inf=before.inf + (value == value))
+        self._put(k, [after])
+        return True
 
     def _extend(self, column: Column, grid: Grid, known: int, last: int) -> None:
         """Takes the slices from the one that holds the step `known` to the one that holds `last` again."""
@@ -100,6 +133,11 @@ class Curve:
             return
         i, j = (start - grid.low) // width, (stop - grid.low) // width + 1
         bins = column.bins(grid.low + i * width, grid.low + j * width - 1, j - i)
+        self._put(i, bins)
+
+    def _put(self, i: int, bins: list[Bin]) -> None:
+        """Replaces slices from the i-th on."""
+        j = i + len(bins)
         if any(map(_differ, bins, self._bins[i:j])):
             # The list that is drawn stays as it is, so that a comparison with the next one sees the difference.
             self._bins = [*self._bins[:i], *bins, *self._bins[j:]]

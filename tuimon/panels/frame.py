@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from tuimon.braille import ASCII, BLANK, BRAILLE, CURSOR, FAILURE, NOTE, WARNING, Picture, draw
@@ -95,34 +96,46 @@ class Canvas:
 class Marks(NamedTuple):
     """Steps to mark on the x axis: onsets with their ink, and the boundaries where the log went back."""
 
-    onsets: Sequence[tuple[int, str]] = ()
-    rewinds: Sequence[int] = ()
+    onsets: tuple[tuple[int, str], ...] = ()
+    rewinds: tuple[int, ...] = ()
 
 
 def body_picture(layout: Layout, strokes: Strokes, marks: Marks, cursor: int | None, *, plain: bool = False) -> Picture:
     """The panel without its title: what most records leave as it was."""
-    canvas = Canvas(layout.width, layout.height)
-    lines = lines_of(strokes.grid, marks.onsets, cursor)
-    canvas.lay(
-        layout.x,
-        layout.y,
-        draw(
-            strokes.curve,
-            strokes.scale,
-            layout.columns,
-            layout.rows,
-            stride=strokes.grid.stride,
-            behind=strokes.behind,
-            points=strokes.points,
-            lines=lines,
-            glyphs=ASCII if plain else BRAILLE,
-            label=lambda value: value_text(value, 3),
-        ),
+    axes = _axes(layout, strokes.scale, strokes.grid, marks, plain)
+    curve = draw(
+        strokes.curve,
+        strokes.scale,
+        layout.columns,
+        layout.rows,
+        stride=strokes.grid.stride,
+        behind=strokes.behind,
+        points=strokes.points,
+        lines=lines_of(strokes.grid, marks.onsets, cursor),
+        glyphs=ASCII if plain else BRAILLE,
+        label=lambda value: value_text(value, 3),
     )
+    return Picture(_inlaid(axes.rows, curve.rows, layout), _inlaid(axes.inks, curve.inks, layout))
+
+
+def _inlaid(around: Sequence[str], rows: Sequence[str], layout: Layout) -> tuple[str, ...]:
+    """The rows of a curve in the place that the panel has for it."""
+    left, right, bottom = layout.x, layout.x + layout.columns, layout.y + len(rows)
+    inlaid = [
+        outer[:left] + inner + outer[right:] for outer, inner in zip(around[layout.y : bottom], rows, strict=True)
+    ]
+    return (*around[: layout.y], *inlaid, *around[bottom:])
+
+
+# Most records change a cell of the curve and nothing of its axes.
+@lru_cache(maxsize=32)
+def _axes(layout: Layout, scale: Scale, grid: Grid, marks: Marks, plain: bool) -> Picture:
+    """The panel without title and curve."""
+    canvas = Canvas(layout.width, layout.height)
     if layout.labels:
-        _put_y_axis(canvas, layout, strokes.scale, plain)
+        _put_y_axis(canvas, layout, scale, plain)
     if layout.axis:
-        _put_x_axis(canvas, layout, strokes.grid, marks, plain)
+        _put_x_axis(canvas, layout, grid, marks, plain)
     return canvas.picture()
 
 

@@ -230,7 +230,7 @@ class MetricPanel(Patched, can_focus=True):
         extent = _extent(column, snapshot)
         strokes = self._curve.strokes(column, view, extent, 2 * layout.columns, companion)
         marks = Marks(
-            [(found.onset_step, _SEVERITY_INK[found.severity]) for found in snapshot.findings], snapshot.rewinds
+            tuple((found.onset_step, _SEVERITY_INK[found.severity]) for found in snapshot.findings), snapshot.rewinds
         )
         title = title_of(name, column, view)
         drawing = Drawing(layout, marks, view.cursor, plain)
