@@ -127,3 +127,11 @@ def test_no_line_of_a_row_is_cut_and_every_piece_of_code_is_there(signature: str
     for check in row.checks:
         assert "".join(check.code.split()) in "".join(told.split())
     assert all(width_of(line) <= width for line in sheet.picture(Scene(), width, 20))
+
+
+def test_the_title_says_how_grave_it_is_and_the_curve_is_told_from_the_text() -> None:
+    title, *rest = ExplainSheet(BY_SIGNATURE["nan-forward"], [], [], False).lines(80)
+    assert title.ink == "failure"
+    drawn = [span.text for span in rest if span.ink == "note"]
+    assert 6 < len(drawn) < 12
+    assert "demo nan-forward" in drawn[-1]

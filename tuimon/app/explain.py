@@ -52,11 +52,15 @@ class ExplainSheet(Sheet, can_focus=True):
         self._findings = findings
         self._remarks = remarks
         self._ascii = ascii_only
+        self._drawn: list[str] = []
+        self._drawn_for = 0
 
     def text(self, width: int) -> list[str]:
         """All lines for a room of `width` columns."""
         width = min(max(width - 2, 40), WIDEST)
-        picture = specimen(self._row, width, ascii_only=self._ascii)
+        if width != self._drawn_for:
+            self._drawn, self._drawn_for = specimen(self._row, width, ascii_only=self._ascii), width
+        picture = self._drawn
         lesson = LESSONS[self._row.signature]
         lines = explanation(self._row, lesson, width, picture=picture, findings=self._findings, remarks=self._remarks)
         return list(lines)
@@ -65,11 +69,20 @@ class ExplainSheet(Sheet, can_focus=True):
         """The same in inks; what is wider than `width` columns all the same is folded, so that nothing is cut."""
         codes = {line.strip() for check in self._row.checks for line in check.code.splitlines()}
         room = max(width - 2, 8)
+        title, *rest = self.text(width)
+        inked = [(title, self._row.severity), *((line, self._ink(line, codes)) for line in rest)]
         return [
-            Span(f" {piece}", _ink(line, codes))
-            for line in self.text(width)
+            Span(f" {piece}", ink)
+            for line, ink in inked
             for piece in (folded(line, room) if len(line) > room else [line])
         ]
+
+    def _ink(self, line: str, codes: set[str]) -> str:
+        if line.strip() in codes:
+            return "code"
+        if line in self._drawn:
+            return "note"
+        return "strong" if line and line == line.upper() and not line.startswith(" ") else "plain"
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         lines = self.lines(width)
@@ -96,12 +109,6 @@ class ExplainSheet(Sheet, can_focus=True):
             event.stop()
             event.prevent_default()
             self.draw()
-
-
-def _ink(line: str, codes: set[str]) -> str:
-    if line.strip() in codes:
-        return "code"
-    return "strong" if line and line == line.upper() and not line.startswith(" ") else "plain"
 
 
 class ExplainScreen(ModalScreen[None]):

@@ -89,7 +89,7 @@ class _Panel:
         each = self._each
         out = []
         make = log_ticks if each.scale.log else ticks
-        for value, label in make(each.scale.low, each.scale.high, max(2, int(self._height // 45))):
+        for value, label in make(each.scale.low, each.scale.high, max(2, int(self._height // 24))):
             y = self._at((0, each.up(value)))[1]
             out.append(_rule(self._x, y, self._x + self._width, y, GRID))
             out.append(_text(self._x - 6, y + 4, label, DIM, 'text-anchor="end"'))
