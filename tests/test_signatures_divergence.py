@@ -7,7 +7,9 @@ import random
 
 import pytest
 
-from tests.streams import Change, Metrics, after, both, climb, found, header, loud, run, watched
+from tests.streams import Change, Metrics, after, both, climb, found, header, healthy, loud, run, watched
+from tuimon.monitor import Monitor
+from tuimon.record import Batch
 
 CASES: list[tuple[str, Change, int, int]] = [
     ("lr-too-high", climb(400, 1.5, "loss", "grad_norm"), 400, 1),
@@ -105,7 +107,8 @@ def test_full_batches_just_under_the_limit_oscillate() -> None:
 
 def test_the_noise_of_batches_is_no_oscillation() -> None:
     rng = random.Random(2)
-    assert loud(watched([(step, None, {"loss": 1.0 + rng.gauss(0, 0.1)}) for step in range(6000)])) == []
+    rows = [(step, None, {"loss": 1.0 + rng.gauss(0, 0.1)}) for step in range(6000)]
+    assert "oscillation" not in [finding.signature for finding in watched(rows).findings]
 
 
 def test_spikes_that_come_more_often_are_one_more_row() -> None:
@@ -222,3 +225,12 @@ def test_a_run_of_few_records_that_breaks_off_upwards_is_told() -> None:
     back = [*rows, (13, None, {"loss": 0.5}), (14, None, {"loss": 0.4})]
     assert not [one for one in watched(back).findings if one.severity == "failure"]
     assert loud(watched([(step, None, {"loss": -values["loss"]}) for step, _, values in rows])) == []
+
+
+@pytest.mark.parametrize("name", sorted(healthy()))
+def test_at_no_time_a_healthy_run_has_a_failure(name: str) -> None:
+    """What is said for a moment is read as well; a plateau that is one until the run leaves it is none of these."""
+    monitor, rows = Monitor(), healthy()[name]
+    for start in range(0, len(rows), 32):
+        said = monitor.feed(Batch.from_rows(rows[start : start + 32])).findings
+        assert [f.signature for f in said if f.severity == "failure" and f.family != "plateau"] == []
