@@ -33,6 +33,7 @@ FIT = (
         confused_with=("memorising-noise", "undertrained"),
         needs=("loss", "val_loss"),
         known_at="3 evaluations after the minimum",
+        outranks=("flat-midway",),
     ),
     Row(
         signature="undertrained",

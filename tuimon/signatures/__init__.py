@@ -17,6 +17,7 @@ from tuimon.signatures.notes import Missing, Resumed
 from tuimon.signatures.plateau import DoubleSoftmax, TellingLevels
 from tuimon.signatures.precision import HalfPrecisionRange
 from tuimon.signatures.resume_level import ResumeLevel
+from tuimon.signatures.runaway import Runaway
 from tuimon.signatures.slow import Oscillation, SlowDivergence
 from tuimon.signatures.still import FrozenWeights, LearningRateTooLow
 from tuimon.signatures.stretch import Detector
@@ -32,6 +33,7 @@ DETECTORS: tuple[type[Detector], ...] = (
     YoungSpike,
     Leap,
     GivenBack,
+    Runaway,
     ResumeLevel,
     SlowDivergence,
     Oscillation,

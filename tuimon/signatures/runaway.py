@@ -1,0 +1,70 @@
+"""Losses without a rule of their own that leave every scale."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tuimon.signatures.course import Course
+from tuimon.signatures.finding import Finding
+from tuimon.signatures.growth import short
+from tuimon.signatures.stretch import Detector, Stretch
+from tuimon.stats import median
+
+FIRST, RECENT = 16, 16
+"""Losses whose sizes are compared: those at the start and the newest."""
+
+MILLIONFOLD, THOUSANDFOLD = 1e6, 1e3
+"""Times its first size at which it is told, and from which it is dated: critics and returns move a loss by tens."""
+
+
+class Runaway(Detector):
+    """A loss that is not meant to fall, of reinforcement learning or a contest of networks, grew a millionfold.
+
+    Nothing less says anything of such a loss; this much no change of policy does. The median size of the last 16 losses
+    is compared with that of the first 16, dated where the size last passed a thousandfold. Errs on units that change.
+    """
+
+    def __init__(self) -> None:
+        self._first: list[float] = []
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        self._onset: int | None = None
+        self._finding: Finding | None = None
+
+    def update(self, stretch: Stretch) -> None:
+        """Looks only at runs that no other rule for the loss is for."""
+        if len(self._first) == FIRST and not stretch.course.silent:
+            return
+        for step, loss in zip(stretch.loss.steps, stretch.loss.values, strict=True):
+            size = abs(loss)
+            if len(self._first) < FIRST:
+                self._first.append(size)
+            self._recent.append(size)
+            if len(self._first) == FIRST:
+                self._look(step, stretch.course)
+
+    def _look(self, step: int, course: Course) -> None:
+        first = median(self._first)
+        if self._recent[-1] <= THOUSANDFOLD * first:
+            self._onset = None if self._finding is None else self._onset
+        elif self._onset is None:
+            self._onset = step
+        if self._finding is not None or self._onset is None or first <= 0.0 or not course.silent:
+            return
+        now = median(self._recent)
+        if now > MILLIONFOLD * first:
+            why = f"loss {short(first)} in the first {FIRST} records -> {short(now)} at {step}"
+            self._finding = Finding("lr-too-high", "divergence", "failure", self._onset, step, True, why)
+
+    def rewind(self, step: int, course: Course) -> None:
+        """What was told is over; the start stays what it was."""
+        if self._finding is not None and self._finding.active:
+            self._finding = replace(self._finding, active=False, ended_step=course.last_step)
+        self._recent.clear()
+        self._onset = None
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """At most the first one."""
+        return (self._finding,) if self._finding is not None else ()
