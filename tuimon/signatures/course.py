@@ -63,6 +63,7 @@ class Course:
         meta: what the headers declared.
         records: lines so far.
         level: median and scale of the last 64 losses as of the last renewal, excursions left out; None before 32.
+        calm: the losses of that level, in ascending order.
         log_gn: the same for the natural logarithm of grad_norm.
         count, best, origin, first: as of the last renewal: finite losses, the least one, the median of the first five,
             the first.
@@ -87,6 +88,7 @@ class Course:
         self.lr: float | None = None
         self.lr_peak = 0.0
         self.level: Level | None = None
+        self.calm: Sequence[float] = ()
         self.log_gn: Level | None = None
         self.count = 0
         self.best = math.inf
@@ -192,7 +194,7 @@ class Course:
         losses, gns = self._losses.sample(), self._gns.sample()
         if len(losses.ordered) >= ARMED:
             self._renew_smooth()
-            self.level = losses.level()
+            self.level, self.calm = losses.level(), losses.ordered
         if len(gns.ordered) >= ARMED:
             self.log_gn = gns.log_level() or self.log_gn
         return grown

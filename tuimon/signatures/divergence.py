@@ -166,6 +166,8 @@ class Excursions(Detector):
             scheduled=recent and not course.lr_unknown,
             second=step,
             smooth=course.smooth,
+            calm=course.calm,
+            crowd=self._run < 2,
         )
         course.exclude(onset, None)
         self._open.take(onset, first)
@@ -181,7 +183,9 @@ class Excursions(Detector):
             self._findings.append(finding)
             if finding.signature == "loss-spike":
                 self._count(finding)
-        course.exclude(self._open.onset, step)
+        # What belongs to the noise after all belongs to the baseline.
+        belongs = finding is None and self._open.ordinary
+        course.exclude(self._open.onset, self._open.onset - 1 if belongs else step)
         self._open, self._run, self._left = None, 0, None
         self._rise = (step, 0, math.nan)
 

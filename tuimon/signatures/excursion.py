@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tuimon.signatures.course import LR_RISE
 from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.growth import FAR, NEAR, short
+from tuimon.signatures.tails import expected
 from tuimon.stats import Level, median
 
 CONFIRM = 6
@@ -56,6 +58,8 @@ class Excursion:
         level, log_gn: the baselines it left.
         origin, progress: where the run started, and how far it had come.
         lr_before, lr: learning rates before and at the onset, None where not logged.
+        calm: the losses that the level was taken from, in ascending order.
+        crowd: three of six records opened it, not two in a row.
         scheduled: a learning rate known from earlier in the run has just come back (a restart).
         smooth: the log holds a running mean, or looks like it; `fell`: it lost half of its height in one record, which
             no running mean does.
@@ -71,6 +75,8 @@ class Excursion:
     lr: float | None
     scheduled: bool
     smooth: bool
+    calm: Sequence[float] = ()
+    crowd: bool = False
     start: list[float] = field(default_factory=list)
     gns: list[float] = field(default_factory=list)
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=5))
@@ -78,6 +84,7 @@ class Excursion:
     near: int = 0
     length: int = 0
     peak: float = -math.inf
+    runner_up: float = -math.inf
     peak_step: int = 0
     peak_gn: float = 0.0
     confirmed: int | None = None
@@ -85,6 +92,11 @@ class Excursion:
     detected: int = 0
     second: int = 0
     fell: bool = False
+
+    @property
+    def ordinary(self) -> bool:
+        """No spike: losses as high as all of these but one belong to the noise of the run."""
+        return expected(self.calm, self.runner_up, self.progress, crowd=self.crowd)
 
     @property
     def rise(self) -> float:
@@ -105,6 +117,7 @@ class Excursion:
         self.recent.append(loss)
         if len(self.start) < 5:
             self.start.append(loss)
+        self.runner_up = max(self.runner_up, min(loss, self.peak))
         if loss > self.peak:
             self.peak, self.peak_step = loss, step
         z = self.level.z(loss)
@@ -181,6 +194,6 @@ class Excursion:
         )
 
     def _spike(self, why: str, ended: int | None) -> Finding | None:
-        if self.scheduled or (self.smooth and not self.fell):
+        if self.scheduled or (self.smooth and not self.fell) or self.ordinary:
             return None
         return Finding("loss-spike", "spike", "warning", self.onset, self.second, ended is None, why, ended)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tuimon.formulas import uniform_loss
-from tuimon.signatures.course import Course
+from tuimon.signatures.course import LR_RISE, Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.plateau import classes
@@ -177,7 +177,8 @@ KEPT = 8
 class ValidationSpike(Detector):
     """One evaluation far off, and the next ones back: the weights of that moment were.
 
-    Above ten sigma of the last 16 evaluations, and half of the gain lost. Errs on evaluations of a few random samples.
+    Above ten sigma of the last 16 evaluations, and half of the gain lost. The first two after a rise of the learning
+    rate may be: a restart of the schedule does that. Errs on evaluations of a few random samples.
     """
 
     def __init__(self) -> None:
@@ -186,13 +187,22 @@ class ValidationSpike(Detector):
         self._least = math.inf
         self._last_step: int | None = None
         self._open: tuple[int, float, float] | None = None
+        self._lr: float | None = None
+        self._lrs: deque[float] = deque(maxlen=2)
         self._findings: list[Finding] = []
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once on stretches without an evaluation."""
-        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
+        if not stretch.val.values:
+            self._lr = stretch.lr.values[-1] if stretch.lr.values else self._lr
+            return
+        for step, (value, lr) in stretch.rows("val_loss", "lr"):
+            self._lr = lr if lr is not None else self._lr
+            if value is None:
+                continue
             if step != self._last_step and not stretch.course.silent:
                 self._evaluate(step, value)
+                self._lrs.extend(() if self._lr is None else (self._lr,))
             self._last_step = step
 
     def _evaluate(self, step: int, value: float) -> None:
@@ -204,6 +214,8 @@ class ValidationSpike(Detector):
                 if len(self._findings) < KEPT:
                     self._findings.append(self._told(step))
                 self._open = None
+            if far and self._lr is not None and self._lr > LR_RISE * min(self._lrs, default=math.inf):
+                return
             if far:
                 self._open = (step, level.middle, value) if self._open is None else self._open
                 return
@@ -221,6 +233,7 @@ class ValidationSpike(Detector):
         """A resumed run finds its level anew."""
         self._open = None
         self._recent.clear()
+        self._lrs.clear()
 
     @property
     def findings(self) -> Sequence[Finding]:
