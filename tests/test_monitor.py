@@ -152,6 +152,16 @@ def test_record_by_record_is_the_same_as_all_at_once(batch: Batch) -> None:
     assert told(split_feed(batch, range(1, len(batch)))) == told(Monitor().feed(batch))
 
 
+def test_high_records_apart_are_no_crowd_however_they_are_read() -> None:
+    losses = [1.0 + math.exp(-step / 40) + 0.02 * math.sin(37.0 * step) for step in range(500)]
+    for step in (300, 340, 380):
+        losses[step] = 1.6
+    batch = Batch(range(500), [None] * 500, {"loss": losses})
+    at_once, one_by_one = Monitor().feed(batch), split_feed(batch, range(1, 500))
+    assert told(one_by_one) == told(at_once)
+    assert "loss-spike" not in {finding.signature for finding in at_once.findings}
+
+
 def test_a_log_with_nothing_to_judge_is_not_called_healthy() -> None:
     monitor = Monitor()
     snapshot = monitor.feed(Batch.from_rows([(step, None, {"accuracy": 0.1 * step}) for step in range(60)]))

@@ -104,6 +104,8 @@ class Monitor:
         self._bad_count = 0
         self._notes: list[Note] = []
         self._run = ""
+        self._found: list[Finding] = []
+        self._reduced: tuple[Finding, ...] = ()
 
     def feed(self, batch: Batch) -> Snapshot:
         """Takes in a batch and returns what is known now."""
@@ -137,7 +139,10 @@ class Monitor:
         fold, course = self._fold, self._fold.course
         found = [finding for detector in fold.detectors for finding in detector.findings]
         stall = fold.pace.stall(now, course.last_step, course.meta.get("total_steps"))
-        findings = reduced(found + stall, OUTRANKS)
+        if self._found != found + stall:
+            self._found = found + stall
+            self._reduced = reduced(self._found, OUTRANKS)
+        findings = self._reduced
         active = sorted((f for f in findings if f.active), key=lambda f: (-RANK[f.severity], f.onset_step))
         return Snapshot(
             records=course.records,

@@ -203,7 +203,9 @@ def mann_kendall(values: Sequence[float]) -> float:
         total += place - (len(seen) - place - equal)
         ties[value] = equal + 1
         seen.insert(place, value)
-    variance = count * (count - 1) * (2 * count + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties.values())
+    variance = count * (count - 1) * (2 * count + 5)
+    if len(ties) < count:
+        variance -= sum([t * (t - 1) * (2 * t + 5) for t in ties.values()])
     if variance <= 0:
         return 0.0
     return (total - (total > 0) + (total < 0)) / math.sqrt(variance / 18)

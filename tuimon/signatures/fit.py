@@ -107,8 +107,10 @@ class Overfitting(Detector):
             self._trains.append(train)
             self._hold(step, train)
         if len(self._above) == EVALUATIONS and min(self._above) > self._best + margin:
-            sure = min(self._above) > self._best + NOISE_ALONE * noise or mann_kendall(list(self._since)) > TREND
-            if falls and sure and self._detected is None and not course.silent:
+            asked = falls and self._detected is None and not course.silent
+            if asked and (
+                min(self._above) > self._best + NOISE_ALONE * noise or mann_kendall(list(self._since)) > TREND
+            ):
                 self._detected = step if mann_kendall(list(self._trains)) < RISING else None
         elif value <= self._best + margin:
             self._detected = None

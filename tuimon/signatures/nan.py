@@ -53,10 +53,10 @@ class NonFinite(Detector):
             self._rate.pass_over(stretch)
             self._stay_calm(stretch)
             return
-        lrs = stretch.columns.get("lr", [None] * len(stretch))
-        for i in range(len(stretch)):
-            self._rate.take(stretch.steps[i], lrs[i])
-            self._row(stretch, i)
+        records = zip(stretch.logged("loss"), stretch.logged("grad_norm"), stretch.logged("lr"), strict=True)
+        for i, (loss, gn, lr) in enumerate(records):
+            self._rate.take(stretch.steps[i], lr)
+            self._row(stretch, i, loss, gn)
 
     def _stay_calm(self, stretch: Stretch) -> None:
         """Keeps the last step, whose other roles may come in a later line."""
@@ -67,16 +67,16 @@ class NonFinite(Detector):
             start -= 1
         if self._current is None or self._current.step != last:
             self._current = LoggedStep(last, stretch.index + start)
-        for i in range(start, len(steps)):
-            self._current.take(stretch, i)
+        for loss, gn in zip(stretch.logged("loss")[start:], stretch.logged("grad_norm")[start:], strict=True):
+            self._current.take(loss, gn)
         self._calm += len(steps)
 
-    def _row(self, stretch: Stretch, i: int) -> None:
+    def _row(self, stretch: Stretch, i: int, loss: float | None, gn: float | None) -> None:
         step = stretch.steps[i]
         if self._current is None or self._current.step != step:
             self._settle()
             self._current = LoggedStep(step, stretch.index + i)
-        self._current.take(stretch, i)
+        self._current.take(loss, gn)
         self._logs_gn = self._logs_gn or self._current.gn is not None
         if self._open is None:
             if self._current.loss_bad or self._current.gn_bad:
@@ -90,9 +90,10 @@ class NonFinite(Detector):
             ("loss", course.losses, course.loss_steps),
             ("grad_norm", course.gns, course.gn_steps),
         ):
-            earlier = [(step, value) for step, value in zip(steps, values, strict=True) if step < current.step]
-            if earlier:
-                parts.append(f"{name} {short(earlier[-1][1])} at {earlier[-1][0]}")
+            newest_first = zip(reversed(steps), reversed(values), strict=True)
+            earlier = next(((step, value) for step, value in newest_first if step < current.step), None)
+            if earlier is not None:
+                parts.append(f"{name} {short(earlier[1])} at {earlier[0]}")
         scaled = course.scaled or "16" in str(course.meta.get("precision", "")).replace("bf16", "")
         growth = growth_before(course, current.step)
         return Break(current, self._calm, ", ".join(parts), growth, self._logs_loss, scaled, self._rate.told)

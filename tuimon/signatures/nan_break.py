@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from tuimon.signatures.finding import Severity
 from tuimon.signatures.growth import Growth, short
-from tuimon.signatures.stretch import Stretch
 
 CALIBRATION = 100
 """Records from the start in which a loss scaler searches its scale: it skips steps, and the run is well."""
@@ -35,13 +34,12 @@ class LoggedStep:
         """The gradient norm is logged and not finite."""
         return self.gn is not None and not math.isfinite(self.gn)
 
-    def take(self, stretch: Stretch, i: int) -> None:
-        """Merges record `i`; a non-finite value of the same step stays."""
-        loss, gn = stretch.columns.get("loss"), stretch.columns.get("grad_norm")
-        if loss is not None and loss[i] is not None and not self.loss_bad:
-            self.loss = loss[i]
-        if gn is not None and gn[i] is not None and not self.gn_bad:
-            self.gn = gn[i]
+    def take(self, loss: float | None, gn: float | None) -> None:
+        """Merges another line of the step; a non-finite value stays."""
+        if loss is not None and not self.loss_bad:
+            self.loss = loss
+        if gn is not None and not self.gn_bad:
+            self.gn = gn
 
 
 @dataclass(slots=True)

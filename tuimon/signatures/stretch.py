@@ -62,6 +62,10 @@ class Stretch:
         """No loss, validation loss or gradient norm here is NaN or infinite."""
         return self._piece.is_finite(self._start, self._end)
 
+    def logged(self, role: str) -> Sequence[float | None]:
+        """The value of one role in every record, as logged; None where there is none."""
+        return self.columns.get(role) or [None] * len(self)
+
     def rows(self, *roles: str) -> Iterator[tuple[int, tuple[float | None, ...]]]:
         """Step and finite values of the `roles` of every record, in the order of the log; None where there is none."""
         columns = [self._finite(role) for role in roles]
