@@ -21,7 +21,15 @@ def test_the_picture_shows_the_nan_its_step_and_the_first_check(kept: bool) -> N
     svg = TARGET.read_text(encoding="utf-8") if kept else asyncio.run(picture())
     ET.fromstring(svg)
     text = text_of(svg)
-    for words in ("since step 612", "nan-forward", "began at step 612, 88 steps ago", "Stop the run", "isfinite()", "q", "quit"):
+    for words in (
+        "since step 612",
+        "nan-forward",
+        "began at step 612, 88 steps ago",
+        "Stop the run",
+        "isfinite()",
+        "q",
+        "quit",
+    ):
         assert words in text
     assert "×××" in text
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", svg).replace("https://www.textualize.io", "")

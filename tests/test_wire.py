@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -125,3 +126,31 @@ def test_another_toolkit_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ChopsUpdate, "render_segments", untouched)
     assert not wire.trim_updates()
     assert ChopsUpdate.render_segments is untouched
+
+
+async def test_a_frame_of_a_live_run_is_one_piece_that_the_toolkit_had_no_part_in() -> None:
+    async with tapped((120, 40), 300) as (shown, sent):
+        whole: list[object] = []
+        render = shown.app.screen._compositor.render_update
+        shown.app.screen._compositor.render_update = lambda **how: whole.append(how) or render(**how)
+        await shown.bring(learning(1, first=301))
+        assert len(sent.frames) == 1
+        assert not whole
+
+
+async def test_under_another_screen_no_cell_is_sent() -> None:
+    async with tapped((120, 40), 300) as (shown, sent):
+        await shown.press("question_mark")
+        sent.frames.clear()
+        await shown.bring(learning(1, first=301))
+        assert sent.bytes == 0
+        await shown.press("escape")
+        assert "step 301" in shown.header
+
+
+async def test_without_colours_the_changed_cells_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with tapped((120, 40), 300) as (shown, sent):
+        await shown.bring(learning(20, first=301))
+        assert sent.frames
+        assert not re.search(r"\x1b\[[0-9;]*(?:3[0-7]|4[0-7]|9[0-7]|38|48)[;m]", "".join(sent.frames))

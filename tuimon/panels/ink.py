@@ -37,9 +37,25 @@ def shown(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
+def cells_of(text: str) -> int:
+    """Terminal cells that the text takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
 def width_of(line: Iterable[Span]) -> int:
     """Terminal cells that the line takes."""
-    return sum(cell_len(span.text) for span in line)
+    return sum([cells_of(span.text) for span in line])
+
+
+def runs(characters: Sequence[str], inks: Sequence[str]) -> Line:
+    """A line of single cells, neighbours of one ink joined."""
+    line: list[Span] = []
+    start = 0
+    for x in range(1, len(inks) + 1):
+        if x == len(inks) or inks[x] != inks[start]:
+            line.append(Span("".join(characters[start:x]), inks[start]))
+            start = x
+    return tuple(line)
 
 
 def fit(line: Sequence[Span], width: int) -> Line:

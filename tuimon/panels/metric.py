@@ -10,7 +10,6 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.strip import Strip
 
 from tuimon import braille
 from tuimon.braille import FAILURE, NOTE, WARNING, Picture
@@ -177,10 +176,10 @@ class MetricPanel(Patched, can_focus=True):
             return None
         return self._strokes.grid.step(column)
 
-    def piece(self, y: int, left: int, right: int) -> Strip:
+    def piece(self, y: int, left: int, right: int) -> list[Segment]:
         """See `Patched.piece`."""
         if not 0 <= y < len(self._picture.rows):
-            return Strip.blank(right - left, self.rich_style)
+            return [Segment(" " * (right - left), self.rich_style)]
         text, inks = self._picture.rows[y], self._picture.inks[y]
         segments = []
         start, stop = left, min(right, len(text))
@@ -188,7 +187,7 @@ class MetricPanel(Patched, can_focus=True):
             if x == stop or inks[x] != inks[start]:
                 segments.append(Segment(text[start:x], self._style(inks[start])))
                 start = x
-        return Strip(segments, stop - left)
+        return segments
 
     def on_click(self, event: events.Click) -> None:
         step = self.step_at(event.x)

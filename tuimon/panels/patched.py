@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.segment import Segment
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -25,7 +26,7 @@ class Patched(Widget):
         """Takes the picture for this size."""
         raise NotImplementedError
 
-    def piece(self, y: int, left: int, right: int) -> Strip:
+    def piece(self, y: int, left: int, right: int) -> list[Segment]:
         """The cells from `left` up to `right` of a line of the picture."""
         raise NotImplementedError
 
@@ -42,7 +43,7 @@ class Patched(Widget):
 
     def render_line(self, y: int) -> Strip:
         self._fit()
-        return self.piece(y, 0, self.size.width)
+        return Strip(self.piece(y, 0, self.size.width))
 
     def _fit(self) -> bool:
         """Takes the picture for a new size: the toolkit paints a resized widget before it tells it of its new size."""

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.geometry import Region, Size
-from textual.strip import Strip
 
-from tuimon.panels.ink import CUT, CUT_IN_ASCII, INKS, Line, Span, changed, fit, shown
+from tuimon.panels.ink import CUT, CUT_IN_ASCII, INKS, Line, Span, cells_of, changed, fit, shown
 from tuimon.panels.patched import Patched
 from tuimon.panels.scene import Scene
 
@@ -67,14 +66,24 @@ class Sheet(Patched):
             ]
         )
 
-    def piece(self, y: int, left: int, right: int) -> Strip:
+    def piece(self, y: int, left: int, right: int) -> list[Segment]:
         """See `Patched.piece`."""
         if not 0 <= y < len(self._lines):
-            return Strip.blank(right - left, self.rich_style)
+            return [Segment(" " * (right - left), self.rich_style)]
         style = self.get_component_rich_style
-        return Strip(
-            [Segment(shown(text), style(f"ink--{ink}")) for text, ink in self._lines[y]],
-        ).crop(left, right)
+        segments = []
+        start = 0
+        for text, ink in self._lines[y]:
+            stop = start + cells_of(text)
+            if stop > left and start < right:
+                segment = Segment(shown(text), style(f"ink--{ink}"))
+                if stop > right:
+                    segment, _ = segment.split_cells(right - start)
+                if start < left:
+                    _, segment = segment.split_cells(left - start)
+                segments.append(segment)
+            start = stop
+        return segments
 
     def _picture(self, size: Size) -> list[Line]:
         width, height = size

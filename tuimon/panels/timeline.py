@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 
 from tuimon.panels import words
-from tuimon.panels.ink import Line, Span
+from tuimon.panels.ink import Line, Span, runs
 from tuimon.panels.marks import Marks, marks, of_finding
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
@@ -98,8 +98,8 @@ def rail(scene: Scene, width: int) -> list[Line]:
             names.append((place(finding.onset_step), finding))
     if scene.view.cursor is not None and cells[place(scene.cursor)][0] in (alphabet.rail, alphabet.window, " "):
         cells[place(scene.cursor)] = (alphabet.cursor, "strong")
-    rail_line = (Span(left, "dim"), *(Span(character, ink) for character, ink in cells), Span(right, "dim"))
-    return [rail_line, _names(names, len(left), width, alphabet)]
+    painted = runs([character for character, _ in cells], [ink for _, ink in cells])
+    return [(Span(left, "dim"), *painted, Span(right, "dim")), _names(names, len(left), width, alphabet)]
 
 
 def _names(placed: list[tuple[int, Finding]], indent: int, width: int, alphabet: Marks) -> Line:
@@ -113,4 +113,4 @@ def _names(placed: list[tuple[int, Finding]], indent: int, width: int, alphabet:
             continue
         taken[start : start + len(text)] = text
         inks[start : start + len(text)] = [of_finding(finding, alphabet)[1]] * len(text)
-    return tuple(Span(character, ink) for character, ink in zip(taken, inks, strict=True))
+    return runs(taken, inks)

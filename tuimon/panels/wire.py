@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from rich.color import ColorSystem
 from rich.control import Control
 from textual.errors import NoWidget
+from textual.strip import Strip
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.segment import Segment
     from textual.app import App
     from textual.filter import LineFilter
     from textual.geometry import Region
     from textual.screen import Screen
-    from textual.strip import Strip
 
     from tuimon.panels.patched import Patched
 
@@ -72,6 +74,10 @@ def _render_segments(update: Any, console: Console) -> str:
     return lean("".join(out))
 
 
+Piece = tuple[int, int, "list[Segment]"]
+"""Cells with the place of the first on the terminal: x, y, from 0."""
+
+
 class Wire:
     """The cells that change in one frame, sent as one piece when it ends: `with wire: ...`.
 
@@ -86,7 +92,7 @@ class Wire:
         self._app = app
         self._screen: Screen[Any] | None = None
         self._filters: Sequence[LineFilter] = ()
-        self._pieces: list[tuple[int, int, Strip]] = []
+        self._pieces: list[Piece] = []
 
     def __enter__(self) -> None:
         self._screen = self._app.screen
@@ -99,21 +105,25 @@ class Wire:
             self._app._display(screen, _patch_class()(pieces))  # noqa: SLF001
 
     def take(self, widget: Patched, regions: Sequence[Region]) -> bool:
-        """Sends these cells of the widget with the frame; False if they cannot be sent so: they are not in sight."""
+        """Sends these cells of the widget with the frame; False if the toolkit has to do it."""
         if self._screen is None:
             return False
         try:
             place = self._screen.find_widget(widget)
         except NoWidget:
-            return False
+            # Under another screen the toolkit would send all of that one again; this one is drawn when it comes back.
+            covered = widget.is_attached and widget.screen is not self._screen
+            if covered:
+                widget._styles_cache.set_dirty(*regions)  # noqa: SLF001
+            return covered
         # Borders and padding would need the toolkit's own rendering; a part out of sight, its clipping.
         if place.region.size != widget.fits or place.visible_region != place.region:
             return False
         for x, y, width, _ in regions:
-            strip = widget.piece(y, x, x + width)
+            segments = widget.piece(y, x, x + width)
             for each in self._filters:
-                strip = strip.apply_filter(each, widget.background_colors[1])
-            self._pieces.append((place.region.x + x, place.region.y + y, strip))
+                segments = each.apply(segments, widget.background_colors[1])
+            self._pieces.append((place.region.x + x, place.region.y + y, segments))
         # What the toolkit keeps of these lines is no longer what stands there.
         widget._styles_cache.set_dirty(*regions)  # noqa: SLF001
         return True
@@ -124,13 +134,18 @@ def _patch_class() -> type:
     from textual._compositor import CompositorUpdate
 
     class Patch(CompositorUpdate):
-        """Strips with their places on the terminal, as the toolkit takes them."""
+        """Pieces, as the toolkit takes them."""
 
-        def __init__(self, pieces: list[tuple[int, int, Strip]]) -> None:
+        def __init__(self, pieces: list[Piece]) -> None:
             self.pieces = pieces
 
         def render_segments(self, console: Console) -> str:
-            moved = (f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self.pieces)
-            return lean("".join(moved))
+            colors = console._color_system or ColorSystem.TRUECOLOR  # noqa: SLF001
+            out: list[str] = []
+            for x, y, segments in self.pieces:
+                out.append(f"\x1b[{y + 1};{x + 1}H")
+                for text, style, _ in segments:
+                    out.append(Strip.render_style(style, text, colors) if style else text)
+            return lean("".join(out))
 
     return Patch
