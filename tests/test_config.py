@@ -103,6 +103,14 @@ def test_of_two_lines_with_one_key_the_first_counts(tmp_path: Path) -> None:
     assert (cap_of("live", found.keys), cap_of("nan-onset", found.keys)) == ("g", "n")
 
 
+def test_the_screen_has_it_in_a_few_words(tmp_path: Path) -> None:
+    assert config(written(tmp_path, "[screen]\nascii = on\n")).notice == ""
+    found = config(written(tmp_path, "[keys]\nfly = f\n"))
+    assert found.notice.startswith("config.ini:2: no action is called fly")
+    found = config(written(tmp_path, "[keys]\nfly = f\nquit = hyper\n"))
+    assert found.notice == "config.ini: 2 lines mean nothing; they are told on leaving"
+
+
 def test_two_things_may_change_their_keys(tmp_path: Path) -> None:
     found = config(written(tmp_path, "[keys]\nnext-finding = n\nnan-onset = e\n"))
     assert found.wrong == ()

@@ -57,6 +57,15 @@ def test_what_is_taken_for_the_loss_stays_in_shorter_words() -> None:
     assert "live" in line(scene, 80)
 
 
+def test_a_long_hint_keeps_its_beginning_and_leaves_the_verdict_and_the_step() -> None:
+    hint = "no loss among accuracy, perplexity, tokens_per_second and 6 more (--map loss=NAME)"
+    scene = replace(scene_of(broken(), name="a-run"), hint=hint)
+    assert hint in line(scene, 200)
+    told = line(scene, 80)
+    assert f"since step {ONSET}" in told
+    assert "no loss among accuracy" in told
+
+
 ENDED = Mark(0, "note", {"step": 500, "note": "end"})
 ABORTED = Mark(0, "note", {"step": 500, "note": "aborted", "error": "OutOfMemoryError"})
 

@@ -51,6 +51,13 @@ class Config:
     keys: Keys = KEYS
     wrong: tuple[str, ...] = ()
 
+    @property
+    def notice(self) -> str:
+        """The same in a few words, for a screen under which the lines stand."""
+        if len(self.wrong) > 1:
+            return f"config.ini: {len(self.wrong)} lines mean nothing; they are told on leaving"
+        return "".join(f"config.ini{wrong.partition('config.ini')[2].partition(';')[0]}" for wrong in self.wrong)
+
 
 class Entry(NamedTuple):
     """A line `name = value`."""

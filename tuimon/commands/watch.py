@@ -150,7 +150,7 @@ def _options(args: argparse.Namespace) -> Options:
         ascii=args.ascii or (args.once and not writes_pictures()),
         fps=args.fps,
         keys=wanted.keys,
-        notice=wanted.wrong[0] if wanted.wrong else "",
+        notice=wanted.notice,
     )
 
 

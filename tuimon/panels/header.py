@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tuimon.panels import words
-from tuimon.panels.ink import Line, Span, width_of
+from tuimon.panels.ink import Line, Span, clip, width_of
 from tuimon.panels.marks import marks
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
@@ -15,6 +15,9 @@ from tuimon.plain import plain_text
 from tuimon.record import ABORTED, END
 
 GAP = "  "
+
+HINT = 44
+"""Cells of a hint where room is short: with the verdict and its step it fits into 80."""
 
 STALLED = "stalled-run"
 """Signature of the finding that the silence is far longer than this run's own pace."""
@@ -74,12 +77,18 @@ def _parts(scene: Scene) -> list[Part]:
         _view(scene),
         Part(6, Span(words.pace(scene.snapshot.pace), "dim")),
         Part(3, _state(scene)),
-        Part(2, Span(scene.hint, "warning")),
+        _hint(scene),
         Part(5, Span(_preflight(scene), "warning")),
         Part(7, Span(_bad(scene), "warning")),
         _choice(scene),
         Part(8, Span(scene.format, "dim")),
     ]
+
+
+def _hint(scene: Scene) -> Part:
+    """What the user should know; a long one keeps its beginning before it pushes everything else out."""
+    short = Part(2, Span(clip(scene.hint, HINT), "warning"))
+    return short if short.span.text == scene.hint else Part(4, Span(scene.hint, "warning"), short)
 
 
 def _choice(scene: Scene) -> Part:
