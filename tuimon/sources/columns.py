@@ -68,7 +68,7 @@ class Columns:
         there = ", ".join(names.clean(name) for name in list(columns)[:12])
         if count and self._step is not None and self._step not in columns:
             raise SourceError(f"no field is called {names.clean(self._step)}; there are {there}")
-        values = {name: floats(name, column) for name, column in columns.items()}
+        values = _floats(columns)
         if count >= _PLENTY and not any(first_value(column) is not None for column in values.values()):
             raise SourceError(f"no metric in {count:,} records; their fields are {there}")
         self._choose(values)
@@ -129,7 +129,7 @@ class Columns:
             marks: with rows that count the records of `columns`.
             bad_lines, bad_count, more, offset, size: as in the Batch.
         """
-        values = {name: floats(name, column) for name, column in columns.items()} if count else {}
+        values = _floats(columns) if count else {}
         self._fill(values)
         self._find_time(values)
         steps = self.steps.assign(values, count, lambda: self._measured(values, count))
@@ -236,6 +236,10 @@ class Columns:
     def candidates(self) -> dict[str, list[str]]:
         """Role -> every name that could play it, best first."""
         return names.candidates({name: count for name, count in self.counts.items() if self._is_metric(name)})
+
+
+def _floats(columns: Mapping[str, Sequence[object]]) -> dict[str, Column]:
+    return {name: floats(name, column) for name, column in columns.items() if len(name) <= names.LONGEST_RAW}
 
 
 def floats(name: str, column: Sequence[object]) -> Column:

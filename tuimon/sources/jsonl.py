@@ -10,8 +10,9 @@ import msgspec
 
 from tuimon.record import FORMAT_VERSION, BadLine, Mark
 from tuimon.sources import loose
+from tuimon.sources.declared import Declared, note
 from tuimon.sources.lined import LineSource, Parsed
-from tuimon.sources.names import MOST_METRICS, rank_step
+from tuimon.sources.names import LONGEST_RAW, MOST_METRICS, rank_step
 from tuimon.sources.rows import Row, in_columns
 from tuimon.sources.tail import Chunk
 
@@ -55,6 +56,7 @@ class JsonLines(LineSource):
 
     def start(self) -> None:
         """See `LineSource.start`."""
+        self._declared = Declared()
         self._layout: Layout | None = None
         self._layouts = 0
 
@@ -96,9 +98,9 @@ class JsonLines(LineSource):
         """The header or note that this line is, None for a record."""
         if "tuimon" in row:
             self.format, self.title = "tuimon", _title(row["tuimon"])
-            return Mark(place, "header", row)
+            return Mark(place, "header", self._declared.header(row))
         if isinstance(row.get("note"), str) and row.get(self.roles.get("loss", "loss")) is None:
-            return Mark(place, "note", row)
+            return Mark(place, "note", note(row))
         return None
 
     def _settle(self, records: Sequence[Row]) -> None:
@@ -107,7 +109,7 @@ class JsonLines(LineSource):
             return
         names = dict.fromkeys(self._layout.names if self._layout else ())
         for row in records:
-            names.update(dict.fromkeys(row))
+            names.update(dict.fromkeys(name for name in row if len(name) <= LONGEST_RAW))
             if any(isinstance(value, (dict, list)) for value in row.values()):
                 self._layouts = _LAYOUTS
                 self._layout = None

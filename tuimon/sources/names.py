@@ -21,6 +21,9 @@ LONGEST_NAME = 120
 MOST_METRICS = 512
 """Metrics that are kept of one run; the rest are counted. Wide logs have about 100 columns, 10,000 are an accident."""
 
+LONGEST_RAW = 1000
+"""Characters of a name in the log; a longer one is an accident, and is left out before anything remembers it."""
+
 
 class Match(NamedTuple):
     """A role that a name can play, and how far down the list of its usual names it stands."""
