@@ -111,3 +111,31 @@ async def test_ten_thousand_random_keys_leave_what_a_full_redraw_would(seed: int
     rows = RUNS[list(RUNS)[seed % len(RUNS)]]()
     async with screen(rows[:50]) as shown:
         await wander(shown, rows[50:], 1000, seed, every=5)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("question_mark",),
+        ("x",),
+        ("x", "t"),
+        ("x", "b"),
+        ("n",),
+        ("o",),
+        ("j", "enter"),
+        ("tab", "enter", "m"),
+        ("slash", "a"),
+    ],
+    ids="+".join,
+)
+async def test_nothing_stale_is_left_when_sizes_change_under_what_is_open(keys: tuple[str, ...]) -> None:
+    async with screen(broken()) as shown:
+        shadow = Shadow(shown)
+        await shown.settle()
+        await shown.press(*keys)
+        for size in ((80, 24), (200, 60), (40, 10), (1, 1), (60, 16), (120, 40)):
+            shadow.resize(*size)
+            await shown.resize(*size)
+            shadow.compare(f"{'+'.join(keys)} at {size}")
+            await shown.press("j" if keys[0] != "slash" else "n")
+            shadow.compare(f"{'+'.join(keys)} and j at {size}")
