@@ -68,7 +68,7 @@ def test_memory_does_not_grow_with_what_is_declared(tmp_path: Path, kind: str) -
     log = tmp_path / "run.jsonl"
     with log.open("w") as file:
         file.write('{"tuimon": 1}\n{"step": 1, "loss": 2.0}\n')
-        file.writelines(json.dumps(FILLING[kind](i)) + "\n" for i in range(30))
+        file.writelines(json.dumps(FILLING[kind](i)) + "\n" for i in range(100 if kind == "names" else 30))
     code = (
         "import sys; from tuimon.cli import main; main(['diagnose', sys.argv[1]]); "
         "print(next(line for line in open('/proc/self/status') if 'VmHWM' in line))"
