@@ -135,3 +135,10 @@ def test_the_title_says_how_grave_it_is_and_the_curve_is_told_from_the_text() ->
     drawn = [span.text for span in rest if span.ink == "note"]
     assert 6 < len(drawn) < 12
     assert "demo nan-forward" in drawn[-1]
+
+
+@pytest.mark.parametrize("width", [30, 40, 50])
+def test_on_a_narrow_screen_sentences_are_wrapped_once(width: int) -> None:
+    lines = [span.text for span in ExplainSheet(BY_SIGNATURE["nan-forward"], [], [], False).lines(width)]
+    why = lines.index(" WHY IT HAPPENS")
+    assert min(len(line) for line in lines[why + 1 : why + 4]) > width // 2

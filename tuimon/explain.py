@@ -30,7 +30,7 @@ def explanation(
     Args:
         row: the row of the table.
         lesson: why it happens.
-        width: columns, at least 40.
+        width: columns, at least 24.
         picture: lines of the drawn curve.
         findings: of a run, that lit this row; their numbers come first.
         remarks: what else can be said in numbers about that run.

@@ -29,8 +29,8 @@ from tuimon.signatures.finding import Finding
 from tuimon.store import Store
 from tuimon.triage import load, state_path, triage_of
 
-WIDEST = 100
-"""Columns of text: longer lines are hard to read."""
+LEAST, WIDEST = 24, 100
+"""Columns of text: with fewer it is folded once more; longer lines are hard to read."""
 
 KEYS = "j k scroll  c checks  b lab  t triage  q back"
 
@@ -57,7 +57,7 @@ class ExplainSheet(Sheet, can_focus=True):
 
     def text(self, width: int) -> list[str]:
         """All lines for a room of `width` columns."""
-        width = min(max(width - 2, 40), WIDEST)
+        width = min(max(width - 2, LEAST), WIDEST)
         if width != self._drawn_for:
             self._drawn, self._drawn_for = specimen(self._row, width, ascii_only=self._ascii), width
         picture = self._drawn
