@@ -234,3 +234,16 @@ def test_at_no_time_a_healthy_run_has_a_failure(name: str) -> None:
     for start in range(0, len(rows), 32):
         said = monitor.feed(Batch.from_rows(rows[start : start + 32])).findings
         assert [f.signature for f in said if f.severity == "failure" and f.family != "plateau"] == []
+
+
+def test_a_running_mean_that_rises_from_its_first_draw_does_not_diverge() -> None:
+    """It begins at one loss, here a lucky one, and needs some hundred records to find the mean."""
+    rng = random.Random(4)
+    mean = 1.70
+
+    def change(step: int) -> Metrics:
+        nonlocal mean
+        mean += 0.02 * (1.8 + rng.gauss(0, 0.05) - mean) if step else 0.0
+        return {"loss": mean, "val_loss": None}
+
+    assert "slow-divergence" not in loud(watched(run(1500, change), header(loss_smoothing=0.98)))

@@ -50,6 +50,7 @@ NAN = (
         known_at="at once",
         outranks=(
             "exploding-gradient",
+            "flat-midway",
             "inf-first",
             "level-jump",
             "loss-spike",

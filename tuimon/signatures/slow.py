@@ -61,6 +61,8 @@ class SlowDivergence(Detector):
         if len(blocks) <= CREEP_BLOCKS:
             return
         best = min(range(len(blocks)), key=lambda i: blocks[i].mean)
+        if best == 0 and course.smooth:
+            return  # a running mean begins at one draw, and rises from a lucky one
         rising, last = blocks[best:], blocks[-1]
         progress = max(course.origin - blocks[best].mean, 0.0)
         rise = last.mean - blocks[best].mean
@@ -202,8 +204,12 @@ class Oscillation(Detector):
 
 
 def _turns(window: Sequence[float]) -> int:
-    """Changes of sign in the second differences of a window."""
+    """Changes of sign in the second differences of a window; where they are too few, an upper bound."""
     changes = list(map(sub, window[1:], window))
-    up = int.from_bytes(map(gt, changes[1:], changes), "big")  # a byte per bend
-    down = int.from_bytes(map(lt, changes[1:], changes), "big")
-    return (up & down >> 8 | down & up >> 8).bit_count()
+    up = bytes(map(gt, changes[1:], changes))
+    turns = up.count(b"\0\1") + up.count(b"\1\0")
+    if turns < TURNS:
+        return turns
+    rising = int.from_bytes(up, "big")
+    falling = int.from_bytes(map(lt, changes[1:], changes), "big")
+    return (rising & falling >> 8 | falling & rising >> 8).bit_count()
