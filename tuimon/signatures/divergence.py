@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tuimon.record import Mark
-from tuimon.signatures.course import BLOCK, Course
+from tuimon.signatures.course import BLOCK, WINDOW, Course
 from tuimon.signatures.excursion import SHARE, Excursion
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import FAR, NEAR
@@ -166,7 +166,7 @@ class Excursions(Detector):
             scheduled=recent and not course.lr_unknown,
             second=step,
             smooth=course.smooth,
-            calm=course.calm,
+            calm=course.calm if course.count > 2 * WINDOW else (),
             crowd=self._run < 2,
         )
         course.exclude(onset, None)

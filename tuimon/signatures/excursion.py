@@ -58,7 +58,7 @@ class Excursion:
         level, log_gn: the baselines it left.
         origin, progress: where the run started, and how far it had come.
         lr_before, lr: learning rates before and at the onset, None where not logged.
-        calm: the losses that the level was taken from, in ascending order.
+        calm: the losses that the level was taken from, in ascending order; none while the first fall is among them.
         crowd: three of six records opened it, not two in a row.
         scheduled: a learning rate known from earlier in the run has just come back (a restart).
         smooth: the log holds a running mean, or looks like it; `fell`: it lost half of its height in one record, which

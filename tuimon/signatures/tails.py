@@ -15,10 +15,10 @@ of the level, as many sigmas of the loss are more of its logarithm, and this ask
 TAIL_SHARE = 13
 """One in 13 normal points lies above 1.4 sigma."""
 
-POSITIVE = 16
+POSITIVE, FOLD = 16, 4.0
 """Positive losses from which a scale of their logarithms is known to a quarter. Where nearly all losses are exactly
-zero there are fewer, and a spike must be above them all and above where the run began: of eight draws the last two are
-the highest once in 28 times."""
+zero there are fewer, and a spike must be four times above them all and above where the run began: of eight draws the
+last two are the highest once in 28 times."""
 
 
 def expected(ordered: Sequence[float], second: float, progress: float, *, crowd: bool) -> bool:
@@ -39,7 +39,7 @@ def expected(ordered: Sequence[float], second: float, progress: float, *, crowd:
     logs = [math.log(value) for value in ordered if value > 0.0]
     count = len(logs)
     if count < POSITIVE:
-        return second <= max(progress, ordered[-1])
+        return second <= FOLD * max(progress, ordered[-1])
     middle = logs[count // 2]
     width = max(
         (logs[3 * count // 4] - logs[count // 4]) / IQR_TO_SIGMA,
