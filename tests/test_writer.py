@@ -193,6 +193,23 @@ def test_notes_and_meta_take_what_json_cannot(file: Path) -> None:
     assert cut == {"step": None, "note": "bye", "cut": True}
 
 
+def test_a_description_that_cannot_be_written_does_not_stop_the_training(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Rude:
+        def __str__(self) -> str:
+            raise RuntimeError("on fire")
+
+    odd: list[Any] = [{"a": Rude()}, [1, 2], 7, {Rude(): 1}, {i: "x" * 2000 for i in range(300)}]
+    for meta in odd:
+        with tuimon.RunWriter(file, run=12, meta=meta) as run:  # type: ignore[arg-type]
+            run.log(1, loss=1.0)
+    headers = [line for line in lines(file) if "tuimon" in line]
+    assert [(header["tuimon"], header["run"]) for header in headers] == [(1, "12")] * 5
+    assert steps(file) == [1] * 5
+    assert capsys.readouterr().err.count("the header is written without meta") == 5
+
+
 # Resuming and sharing a file
 
 

@@ -99,12 +99,21 @@ class RunWriter:
         self._ended = False
         self._owner = os.getpid()
         self._keys: dict[str, str] = {}
-        name = run if run is not None else os.path.splitext(os.path.basename(self.path))[0]
-        started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock()))
-        header: dict[str, object] = {"tuimon": FORMAT_VERSION, "run": name[:NAME_LENGTH], "started": started}
-        line = encode({**header, "meta": dict(meta or {})}) or encode(header) or b""
-        self._lines = Appender(self.path, line, retry, may_hang(self.path) if background is None else background)
+        header = self._header(run if run is not None else os.path.splitext(os.path.basename(self.path))[0], meta)
+        self._lines = Appender(self.path, header, retry, may_hang(self.path) if background is None else background)
         _writers.add(self)
+
+    def _header(self, run: object, meta: Mapping[str, object] | None) -> bytes:
+        header: dict[str, object] = {"tuimon": FORMAT_VERSION}
+        try:
+            started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock()))
+            header |= {"run": str(run)[:NAME_LENGTH], "started": started}
+            line, why = encode({**header, "meta": dict(meta or {})}), "too long"
+        except Exception as error:  # noqa: BLE001 -- a training must not fail because of what describes it
+            line, why = None, type(error).__name__
+        if line is None:
+            tell(f"the header is written without meta: {why}")
+        return line or encode(header) or b""
 
     def log(
         self,
