@@ -20,6 +20,9 @@ WINDOW = 64
 ARMED = 32
 """Finite points before a baseline may be compared with: a scale from fewer is off by more than 15 %."""
 
+START = 5
+"""Losses whose median is where the run began."""
+
 FROZEN = 64
 """Records after a resume or a rise of the learning rate in which the run finds its new level."""
 
@@ -159,8 +162,8 @@ class Course:
         loss, gn = stretch.loss, stretch.gn
         if loss.values:
             self._seen += len(loss.values)
-            if len(self._start) < 5:
-                self._start.extend(loss.values[: 5 - len(self._start)])
+            if len(self._start) < START:
+                self._start.extend(loss.values[: START - len(self._start)])
             self._losses.extend(loss)
         if gn.values:
             self._gns.extend(gn)
@@ -175,7 +178,7 @@ class Course:
         if self.last_step is None or stretch.newest > self.last_step:
             self.last_step = stretch.newest
         self.records += len(stretch)
-        if not stretch.columns.keys().isdisjoint(TELLING):
+        if not stretch.names.isdisjoint(TELLING):
             self._new_logged |= _present(CONTESTED, stretch)
             self.scaled = self.scaled or bool(_present(SCALERS, stretch))
 
@@ -187,10 +190,10 @@ class Course:
     def renew(self) -> bool:
         """Computes what detectors compare with; True when the outline has a new block."""
         grown = self._renew_outline()
-        self.count, self.best = self._seen, self._least
-        if self._start:
+        if self._start and self.count < START:
             self.first = self._start[0]
             self.origin = sorted(self._start)[len(self._start) // 2]
+        self.count, self.best = self._seen, self._least
         losses, gns = self._losses.sample(), self._gns.sample()
         if len(losses.ordered) >= ARMED:
             self._renew_smooth()
@@ -259,5 +262,5 @@ class Course:
 
 def _present(names: frozenset[str], stretch: Stretch) -> set[str]:
     """The metrics among `names` that some record has."""
-    there = names & stretch.columns.keys()
+    there = names & stretch.names
     return {name for name in there if any(value is not None for value in stretch.columns[name])}

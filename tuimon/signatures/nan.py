@@ -67,7 +67,7 @@ class NonFinite(Detector):
             start -= 1
         if self._current is None or self._current.step != last:
             self._current = LoggedStep(last, stretch.index + start)
-        for loss, gn in zip(stretch.logged("loss")[start:], stretch.logged("grad_norm")[start:], strict=True):
+        for loss, gn in zip(stretch.logged("loss", start), stretch.logged("grad_norm", start), strict=True):
             self._current.take(loss, gn)
         self._calm += len(steps)
 

@@ -16,10 +16,9 @@ class Rate:
 
     def pass_over(self, stretch: Stretch) -> None:
         """Takes in a stretch; exits at once where every record has a finite learning rate."""
-        column = stretch.columns.get("lr")
-        if column is None or (self._since is None and len(stretch.lr.values) == len(column)):
+        if "lr" not in stretch.names or (self._since is None and len(stretch.lr.values) == len(stretch)):
             return
-        for step, value in zip(stretch.steps, column, strict=True):
+        for step, value in zip(stretch.steps, stretch.logged("lr"), strict=True):
             self.take(step, value)
 
     def take(self, step: int, value: float | None) -> None:

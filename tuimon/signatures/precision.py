@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tuimon.formulas import fp16_headroom
+from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.nan_break import CALIBRATION
@@ -27,6 +28,11 @@ LEAST = 1.0
 SCALES = ("loss_scale", "loss scale", "scale", "grad_scale", "amp_scale")
 SKIPS = ("skipped", "skipped_steps", "overflow")
 SCALER_METRICS = frozenset(SCALES + SKIPS)
+
+
+def is_half(course: Course) -> bool:
+    """The header declares fp16."""
+    return "16" in str(course.meta.get("precision", "")).replace("bf16", "")
 
 
 class HalfPrecisionRange(Detector):
@@ -51,8 +57,9 @@ class HalfPrecisionRange(Detector):
         """Exits at once on logs without a scaler."""
         if self._found is not None:
             return
-        half = "16" in str(stretch.course.meta.get("precision", "")).replace("bf16", "")
-        if stretch.columns.keys().isdisjoint(SCALER_METRICS) and (stretch.finite or not (half or self._scaled)):
+        unscaled = stretch.names.isdisjoint(SCALER_METRICS)
+        half = not (unscaled and stretch.finite) and is_half(stretch.course)
+        if unscaled and (stretch.finite or not (half or self._scaled)):
             self._skips = 0 if stretch.gn.values else self._skips
             return
         scales = next((stretch.columns[name] for name in SCALES if name in stretch.columns), None)

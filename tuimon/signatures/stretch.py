@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, KeysView, Sequence
 from itertools import repeat
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -25,18 +25,16 @@ class Stretch:
     Attributes:
         index: records before this stretch.
         steps: optimizer step of each record.
-        columns: metric name -> value per record, as logged.
         loss, gn, lr, val: the finite values of the four roles.
         course: the run up to the record before this stretch.
     """
 
-    __slots__ = ("_end", "_piece", "_start", "columns", "course", "gn", "index", "loss", "lr", "steps", "val")
+    __slots__ = ("_end", "_piece", "_start", "course", "gn", "index", "loss", "lr", "steps", "val")
 
     def __init__(self, piece: Piece, start: int, end: int, course: Course) -> None:
         self._piece, self._start, self._end = piece, start, end
         self.index = course.records
         self.steps = piece.steps[start:end]
-        self.columns = Columns(piece.columns, start, end)
         self.course = course
         roles, steps = piece.roles, self.steps
         self.loss = roles["loss"].between(start, end, steps) if "loss" in roles else NO_POINTS
@@ -46,6 +44,16 @@ class Stretch:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    @property
+    def names(self) -> KeysView[str]:
+        """The metrics of the log, in order; each may be missing from every record here."""
+        return self._piece.columns.keys()
+
+    @property
+    def columns(self) -> Columns:
+        """Metric name -> value per record, as logged."""
+        return Columns(self._piece.columns, self._start, self._end)
 
     @property
     def newest(self) -> int:
@@ -62,9 +70,10 @@ class Stretch:
         """No loss, validation loss or gradient norm here is NaN or infinite."""
         return self._piece.is_finite(self._start, self._end)
 
-    def logged(self, role: str) -> Sequence[float | None]:
-        """The value of one role in every record, as logged; None where there is none."""
-        return self.columns.get(role) or [None] * len(self)
+    def logged(self, role: str, first: int = 0) -> Sequence[float | None]:
+        """The value of one role in every record from the one numbered `first`, as logged; None where there is none."""
+        column = self._piece.columns.get(role)
+        return [None] * (len(self) - first) if column is None else column[self._start + first : self._end]
 
     def rows(self, *roles: str) -> Iterator[tuple[int, tuple[float | None, ...]]]:
         """Step and finite values of the `roles` of every record, in the order of the log; None where there is none."""
@@ -73,10 +82,11 @@ class Stretch:
 
     def _finite(self, role: str) -> Iterable[float | None]:
         """The value of one role in every record, None where it is missing or not finite."""
-        if role not in self.columns:
+        known = self._piece.roles.get(role)
+        if known is None:
             return repeat(None, len(self))
-        column = self.columns[role]
-        if self._piece.roles[role].rows is None:
+        column = self.logged(role)
+        if known.rows is None:
             return column
         return [value if value is not None and isfinite(value) else None for value in column]
 
