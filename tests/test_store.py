@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from itertools import accumulate, cycle, islice
 
 import pytest
 from hypothesis import given, settings
@@ -150,3 +151,18 @@ def test_a_log_whose_steps_jump_about_keeps_the_newest_passes() -> None:
     for step in range(1000, 0, -1):
         column.append(step, 1.0)
     assert len(column.passes) == tuimon.store.PASSES
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("strides", [[1], [3], [1, 2], [1] * 200 + [5] * 200 + [10**12]])
+def test_old_steps_are_found_whether_regular_or_not(strides: list[int]) -> None:
+    steps = list(accumulate(islice(cycle(strides), 1000)))
+    store = Store()
+    for start in range(0, 1000, 50):
+        losses = [float(i) for i in range(start, start + 50)]
+        store.append(Batch(steps[start : start + 50], [None] * 50, {"loss": losses}))
+    column = store.columns["loss"]
+    assert column.first_step == steps[0]
+    for group in range(0, 800, 8):
+        assert column.at(steps[group]) == group + 7  # the last of its group
+        assert column.window(steps[group], steps[group + 7])[1].tolist() == [group, group + 7]

@@ -49,9 +49,11 @@ class _Level:
 
     __slots__ = ("high", "inf", "last", "low", "nan")
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        """Groups of `size` points; a byte holds the counts of the many small ones."""
         self.low, self.high, self.last = array("d"), array("d"), array("d")
-        self.nan, self.inf = array("I"), array("I")
+        counter = "B" if size < 256 else "I"
+        self.nan, self.inf = array(counter), array(counter)
 
     def __len__(self) -> int:
         return len(self.low)
@@ -96,7 +98,7 @@ class Pyramid:
     """Extremes of groups of 8, 64, 512, ... points of one column."""
 
     def __init__(self) -> None:
-        self._levels: list[_Level] = [_Level()]
+        self._levels: list[_Level] = [_Level(FAN)]
 
     @property
     def covered(self) -> int:
@@ -118,7 +120,7 @@ class Pyramid:
             if len(level) < FAN:
                 return
             if height + 1 == len(self._levels):
-                self._levels.append(_Level())
+                self._levels.append(_Level(FAN ** (height + 2)))
             above = self._levels[height + 1]
             above.extend_from(level, len(above) * FAN, len(level) // FAN * FAN)
 

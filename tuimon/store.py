@@ -55,7 +55,7 @@ class Pass:
         self.values = array("d")
         self.dropped = 0
         self._pyramid = Pyramid()
-        self._starts = array("q")
+        self._starts: range | array[int] = range(0)
 
     def __len__(self) -> int:
         return self.dropped + len(self.steps)
@@ -72,7 +72,7 @@ class Pass:
     def _coarsen(self) -> None:
         """The older half of the single points goes; their groups stay."""
         self._catch_up(EXACT)
-        self._starts.extend(self.steps[0:EXACT:FAN])
+        self._starts = _followed(self._starts, self.steps[0:EXACT:FAN])
         del self.steps[:EXACT]
         del self.values[:EXACT]
         self.dropped += EXACT
@@ -284,3 +284,16 @@ def _packed(kind: str, values: Sequence[float]) -> array[Any]:
     column = array(kind)
     column.frombytes(struct.pack(f"{len(values)}{kind}", *values))
     return column
+
+
+def _followed(known: range | array[int], more: array[int]) -> range | array[int]:
+    """Increasing steps, and those after them; regular ones are kept as a range, which takes no memory."""
+    if isinstance(known, range):
+        first, stride = known.start if known else more[0], more[1] - more[0]
+        if first + stride * (len(known) + len(more) - 1) == more[-1]:
+            regular = range(first, more[-1] + 1, stride)
+            if known == regular[: len(known)] and array("q", regular[len(known) :]) == more:
+                return regular
+        known = array("q", known)
+    known.extend(more)
+    return known
