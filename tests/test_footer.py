@@ -12,11 +12,11 @@ def test_every_key_with_a_word_stands_in_a_wide_footer() -> None:
     told = text_of(footer_line(scene_of(learning(), mode="autopsy"), 400))
     for key in KEYS:
         word = "explain" if key.name == "open" else key.word
-        assert not key.word or f"  {key.cap} {word}" in f" {told}", key
+        assert not key.word or f"  {key.cap.split()[0]} {word}" in f" {told}", key
 
 
 def test_the_most_needed_keys_stay_and_no_word_is_cut() -> None:
-    words = {f"{key.cap} {key.word}" for key in KEYS if key.word}
+    words = {f"{key.cap.split()[0]} {key.word}" for key in KEYS if key.word}
     for width in range(5, 200):
         told = text_of(footer_line(scene_of(learning()), width))
         assert len(told) <= width

@@ -340,6 +340,7 @@ def test_keys_of_ones_own_stand_in_help_and_footer() -> None:
     assert "F7 i   the chosen row in full" in told
     footer = text_of(footer_line(replace(scene_of(), keys=keys), 400))
     assert "^G NaN onset" in footer
+    assert "F7 explain" in footer
     assert "n NaN onset" not in footer.replace("^G NaN", "")
 
 

@@ -32,7 +32,7 @@ def is_open(desk: Desk) -> bool:
 
 
 def footer_line(scene: Scene, width: int) -> Line:
-    """As many keys as fit into `width` cells; with something open, Esc stands first."""
+    """As many keys as fit into `width` cells, by one of their names; with something open, Esc stands first."""
     if scene.desk.typing:
         return (Span(f" {hints(TYPING, width - 1)}", "key"),)
     opened = is_open(scene.desk)
@@ -44,7 +44,7 @@ def footer_line(scene: Scene, width: int) -> Line:
         if "escape" in key.keys and not opened:
             continue
         word = ENTER.get(scene.desk.mode, key.word) if key.name == "open" else key.word
-        spans = (Span(" " if not line else "  "), Span(key.cap, "key"), Span(f" {word}", "dim"))
+        spans = (Span(" " if not line else "  "), Span(key.cap.partition(" ")[0], "key"), Span(f" {word}", "dim"))
         if width_of(line) + width_of(spans) <= width:
             line.extend(spans)
     return tuple(line)
