@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, KeysView, Mapping, Sequence
-from itertools import compress
 from math import isfinite
 from typing import Any, cast
 
@@ -61,10 +60,12 @@ class RoleColumn:
         self.bad: list[int] = []
         self.steps, self.values = steps, cast("Sequence[float]", column)
         if not _complete(column):
-            there = [value is not None and isfinite(value) for value in column]
-            self.rows = list(compress(range(len(column)), there))
-            self.steps, self.values = list(compress(steps, there)), list(compress(self.values, there))
-            self.bad = [i for i, value in enumerate(column) if value is not None and not there[i]]
+            rows = [i for i, value in enumerate(column) if value is not None]
+            if not _complete([column[i] for i in rows]):
+                self.bad = [i for i in rows if not isfinite(self.values[i])]
+                rows = [i for i in rows if isfinite(self.values[i])]
+            self.rows = rows
+            self.steps, self.values = [steps[i] for i in rows], [self.values[i] for i in rows]
 
     def between(self, start: int, end: int, steps: Sequence[int]) -> Points:
         """The finite values of records `start` to `end`, whose `steps` these are."""

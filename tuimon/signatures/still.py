@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 
 from tuimon.record import Mark
@@ -40,7 +41,7 @@ class FrozenWeights(Detector):
         self._detected: int | None = None
         self._longest = 0
         self._first_losses: list[float] = []
-        self._last_losses: list[float] = []
+        self._last_losses: deque[float] = deque(maxlen=32)
         self._gn: float | None = None
 
     def update(self, stretch: Stretch) -> None:
@@ -66,13 +67,14 @@ class FrozenWeights(Detector):
             if self._value is not None:
                 self._longest = max(self._longest, self._equal)
             self._value, self._equal, self._since, self._detected = value, 1, step, None
-            self._first_losses, self._last_losses = [], []
+            self._first_losses = []
+            self._last_losses.clear()
         self._last = step
 
     def _losses(self, values: Sequence[float]) -> None:
         if len(self._first_losses) < 32:
             self._first_losses.extend(values[: 32 - len(self._first_losses)])
-        self._last_losses = [*self._last_losses, *values][-32:]
+        self._last_losses.extend(values)
 
     def _needed(self, value: float) -> float:
         fine = digits(value) >= 6
@@ -88,7 +90,7 @@ class FrozenWeights(Detector):
         count = min(len(self._first_losses), len(self._last_losses) // 2, 32)
         if count < 3:
             return False
-        early, late = sorted(self._first_losses[:count]), sorted(self._last_losses[-count:])
+        early, late = sorted(self._first_losses[:count]), sorted(list(self._last_losses)[-count:])
         return late[count // 2] < early[count // 8]
 
     def rewind(self, step: int, course: Course) -> None:
