@@ -56,3 +56,12 @@ def test_a_network_that_leaves_a_saddle_does_not_sum_its_gradients(seed: int) ->
 
 def test_a_sum_in_a_sparse_log_is_known_too() -> None:
     assert grown(lambda t: 0.5 * t, 0.02, every=10) == ["gradients-accumulate"]
+
+
+def test_a_sum_that_turns_when_the_network_has_learned_is_known_by_its_first_half() -> None:
+    assert grown(lambda t: 0.2 * min(t, 20) / (1.0 + max(t - 20, 0) / 10), 0.01) == ["gradients-accumulate"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noisy_gradients_that_grow_for_a_while_are_no_sum(seed: int) -> None:
+    assert grown(lambda t: 0.2 * min(t, 16), 0.25, seed) == []

@@ -13,6 +13,9 @@ ACCUMULATION = 32
 EXPONENT = 0.8
 """Least growth exponent of a straight line: sums of n gradients of one direction grow as n."""
 
+HALF = 16
+"""Records over which a straight line is enough: a network that learns fast turns its gradients, and their sum, soon."""
+
 RESIDUAL = 0.08
 """Root mean square of the residuals of ln(grad_norm): accumulation averages the noise of the batches away."""
 
@@ -36,9 +39,9 @@ def accumulated(steps: Sequence[int], values: Sequence[float]) -> float | None:
     """The exponent with which the norms grow from the first step on, None where they are not those of a sum.
 
     Takes the first 32 records; the first of them ends the first step, or as many as lie between two records. Fits
-    ln(grad_norm) against ln(steps since the start): either a straight line in the steps, or, where the gradients shrink
-    while the network learns or their noise is larger than what they share, a lower power, but as smooth as only a sum
-    is.
+    ln(grad_norm) against ln(steps since the start): either a straight line in the steps, over all or over 16, or, where
+    the gradients shrink while the network learns or their noise is larger than what they share, a lower power over all,
+    but as smooth as only a sum is.
     """
     stride = steps[1] - steps[0]
     if min(values) <= 0.0 or stride <= 0 or steps[0] > stride:
@@ -46,13 +49,20 @@ def accumulated(steps: Sequence[int], values: Sequence[float]) -> float | None:
     before = steps[0] - (1 if steps[0] <= 1 else stride)
     xs = [math.log(step - before) for step in steps]
     ys = [math.log(value) for value in values]
+    exponent, residual = _line(xs, ys)
+    if (exponent >= EXPONENT and residual <= RESIDUAL) or (residual <= WOBBLE and _smooth(ys)):
+        return exponent
+    exponent, residual = _line(xs[:HALF], ys[:HALF])
+    return exponent if exponent >= EXPONENT and residual <= RESIDUAL else None
+
+
+def _line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """Slope of the least-squares line, and the root mean square of its residuals."""
     mean_x, mean_y = math.fsum(xs) / len(xs), math.fsum(ys) / len(ys)
     sxx = math.fsum([(x - mean_x) ** 2 for x in xs])
-    exponent = math.fsum([(x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)]) / sxx
-    rest = [y - mean_y - exponent * (x - mean_x) for x, y in zip(xs, ys, strict=True)]
-    residual = math.sqrt(math.fsum([r * r for r in rest]) / len(rest))
-    straight = exponent >= EXPONENT and residual <= RESIDUAL
-    return exponent if straight or (residual <= WOBBLE and _smooth(ys)) else None
+    slope = math.fsum([(x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)]) / sxx
+    rest = [y - mean_y - slope * (x - mean_x) for x, y in zip(xs, ys, strict=True)]
+    return slope, math.sqrt(math.fsum([r * r for r in rest]) / len(rest))
 
 
 def _smooth(logs: Sequence[float]) -> bool:
