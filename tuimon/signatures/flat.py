@@ -116,17 +116,15 @@ class FlatMidway(Detector):
         origin, best = max(course.origin, course.first), min(block.mean for block in blocks)
         progress = origin - best
         last = blocks[-1]
-        if (
-            progress <= 0.0
-            or median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress
-            or best < FAR_FROM_DONE * origin
-        ):
+        if progress <= 0.0 or best < FAR_FROM_DONE * origin:
             return None
         middle, early = blocks[(count - 1) // 2], blocks[(count - 1) // 4]
         drops = (early.mean - middle.mean, middle.mean - last.mean)
         if count < 4 * OCTAVES_AT_LEAST:
             drops = (drops[1], drops[1])
         if not all(-OCTAVE * progress < drop < OCTAVE * progress for drop in drops):
+            return None
+        if median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress:
             return None
         gns = [block.gn for block in blocks if block.gn is not None]
         if gns and gns[-1] < ALIVE * max(gns[:OCTAVES_AT_LEAST]):
@@ -145,7 +143,7 @@ class FlatMidway(Detector):
         means = [block.mean for block in blocks]
         first, last = means[:third], means[-third:]
         spread = median([block.spread for block in blocks])
-        if not RISEN < rank_sum(first, last) < FALLEN or means[0] - min(means) > NEVER_BETTER * spread or spread == 0.0:
+        if means[0] - min(means) > NEVER_BETTER * spread or spread == 0.0 or not RISEN < rank_sum(first, last) < FALLEN:
             return None
         if self._vals and median(self._last_vals) < median(self._vals) - VAL_BETTER * abs(median(self._vals)):
             return None

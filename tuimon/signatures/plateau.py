@@ -247,12 +247,13 @@ class DoubleSoftmax(Detector):
                 )
 
     def _rests(self, course: Course, blocks: Sequence[Block], floor: float, top: float) -> bool:
+        if not min(abs(course.origin - top), abs(course.first - top)) < START_NEAR + GRAIN:
+            return False
         everything = course.outline.blocks
         level = math.fsum(block.mean for block in blocks) / len(blocks)
         drift = abs(slope([block.mean for block in blocks])[0]) * len(blocks)
         return (
-            min(abs(course.origin - top), abs(course.first - top)) < START_NEAR + GRAIN
-            and floor - GRAIN <= course.best <= floor + FLOOR_SHARE
+            floor - GRAIN <= course.best <= floor + FLOOR_SHARE
             and max(block.high for block in everything) <= floor + 1 + GRAIN
             and floor <= level <= floor + FLOOR_NEAR
             and drift <= FLOOR_DRIFT
