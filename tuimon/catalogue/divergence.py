@@ -238,8 +238,8 @@ DIVERGENCE = (
         signature="gradients-accumulate",
         family="gradient",
         severity="warning",
-        symptom="gradient norm grows in a straight line from step 1",
-        separator="norm proportional to the step number, while the loss looks fine at first",
+        symptom="gradient norm grows smoothly from step 1",
+        separator="norm as a power of the step number, 0.5 to 1, without the jitter of batches",
         causes=("zero_grad is missing", "zero_grad stands in the wrong place, or in a branch that is not taken"),
         checks=(
             Check(
