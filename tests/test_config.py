@@ -31,6 +31,13 @@ def test_defaults_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert config(path) == Config({"light": True, "ascii": True, "no_mouse": True, "fps": 10.0})
     assert config(written(tmp_path, "# mine\n\n[screen]\ntheme=sixteen\n")).screen == {"low_color": True}
     assert config(written(tmp_path, "")) == Config()
+    assert [
+        config(written(tmp_path, f"[screen]\ntheme = {name}\n")).theme for name in ("dark", "light", "sixteen")
+    ] == [
+        "dark",
+        "light",
+        "sixteen",
+    ]
     assert config(str(tmp_path / "absent.ini")) == Config()
 
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.screen import Screen
 
 from tuimon import valley
-from tuimon.app.lab import LabApp, LabSheet
+from tuimon.app.alone import AloneApp
+from tuimon.app.lab import LabApp, LabScreen, LabSheet
+from tuimon.app.triage import TriageScreen
 from tuimon.cli import main
 from tuimon.panels.ink import width_of
 from tuimon.panels.lab.bench import KNOBS, PAGES, Bench, pressed
 from tuimon.panels.lab.figure import figure
 from tuimon.panels.plot import bins_of, joined, plotted
 from tuimon.scale import Scale
+from tuimon.triage import Triage
 
 KEYS = sorted(
     {key for knob in KNOBS for key in (*knob.less, *knob.more)} | {"1", "2", "3", "4", "tab", "shift+tab", "z"}
@@ -189,3 +194,18 @@ def test_values_that_make_no_valley_are_refused(given: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["lab", *given])
     assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: LabScreen(Bench()), lambda: TriageScreen(Triage("nan"))], ids=["lab", "triage"]
+)
+async def test_without_colours_there_are_none_instead_of_black_on_black(
+    make: Callable[[], Screen[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = AloneApp(make())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        styles = [each.style for strip in app.screen._compositor.render_strips() for each in strip if each.style]
+        used = [color for style in styles for color in (style.color, style.bgcolor) if color is not None]
+        assert all(color.is_default for color in used)

@@ -25,7 +25,8 @@ class AloneApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
 
     def __init__(self, only: Screen[None], theme: str = "dark") -> None:
-        super().__init__()
+        # As on the monitor: colours are the terminal's own, and NO_COLOR takes them away and does not replace them.
+        super().__init__(ansi_color=True)
         for each in THEMES.values():
             self.register_theme(each)
         self.theme = THEMES[theme].name

@@ -52,6 +52,11 @@ class Config:
     wrong: tuple[str, ...] = ()
 
     @property
+    def theme(self) -> str:
+        """A key of the palettes."""
+        return "light" if self.screen.get("light") else "sixteen" if self.screen.get("low_color") else "dark"
+
+    @property
     def notice(self) -> str:
         """The same in a few words, for a screen under which the lines stand."""
         if len(self.wrong) > 1:

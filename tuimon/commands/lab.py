@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tuimon.app.config import config, config_path
 from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import EXIT_UNREADABLE, add_source_arguments, complaint
 
@@ -24,6 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--momentum", type=_momentum, help="momentum to start at, 0 to 0.9")
     parser.add_argument("--ascii", action="store_true", help="draw with plain characters")
     parser.add_argument("--theme", choices=("dark", "light", "sixteen"), default="dark", help="colours (default: dark)")
+    wanted = config(config_path())
+    parser.set_defaults(theme=wanted.theme, ascii=bool(wanted.screen.get("ascii")))
     add_source_arguments(parser)
 
 

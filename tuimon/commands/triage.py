@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tuimon.app.config import config, config_path
 from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import EXIT_UNREADABLE, add_source_arguments, complaint, read_whole
 
@@ -29,6 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no", metavar="QUESTION", action="append", default=[], help="answer a question with no")
     parser.add_argument("--ascii", action="store_true", help="no characters beyond ASCII")
     parser.add_argument("--theme", choices=("dark", "light", "sixteen"), default="dark", help="colours (default: dark)")
+    wanted = config(config_path())
+    parser.set_defaults(theme=wanted.theme, ascii=bool(wanted.screen.get("ascii")))
     add_source_arguments(parser)
 
 
