@@ -47,7 +47,8 @@ STARTS = 10
 """Records after step 0 from which on a log may begin in the middle of a training, where the loss may stand for good."""
 
 EVALUATIONS, VAL_BETTER = 3, 0.02
-"""Evaluations compared at both ends, and the share of the first ones by which the last ones may be better."""
+"""Evaluations compared at both ends, and the share of the first ones by which the last ones may be better; nor by more
+than the spread of single losses, which means the same in any unit."""
 
 
 class FlatMidway(Detector):
@@ -145,8 +146,10 @@ class FlatMidway(Detector):
         spread = median([block.spread for block in blocks])
         if means[0] - min(means) > NEVER_BETTER * spread or spread == 0.0 or not RISEN < rank_sum(first, last) < FALLEN:
             return None
-        if self._vals and median(self._last_vals) < median(self._vals) - VAL_BETTER * abs(median(self._vals)):
-            return None
+        if self._vals:
+            then = median(self._vals)
+            if then - median(self._last_vals) > min(VAL_BETTER * abs(then), NEVER_BETTER * spread):
+                return None
         why = f"loss {short(median(first))} in the first third, {short(median(last))} in the last: it has never moved"
         return blocks[0].first, why, False
 
