@@ -53,6 +53,7 @@ def test_the_samples_hold_what_they_should(tmp_path: Path) -> None:
     for name, content in FORMATS.values():
         source = open_source(samples.write(tmp_path, name, content))
         batches = samples.read_all(source)
+        source.close()
         assert len(samples.column(batches, "loss")) >= 19, name
         assert not sum(batch.bad_count for batch in batches) or name == "odd.jsonl", name
 
@@ -86,6 +87,8 @@ def test_any_split_of_the_bytes_gives_the_same_records(
         samples.grow(path, content[low:high])
         batches += samples.read_all(piecewise, limit, finish=False)
     batches.append(piecewise.finish())
+    whole.close()
+    piecewise.close()
     assert samples.records(batches) == expected
 
 

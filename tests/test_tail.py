@@ -111,6 +111,8 @@ def test_any_split_of_the_bytes_gives_the_same_lines(
             found += more
             bad += wrong
             assert restarts == 0
+        whole.close()
+        piecewise.close()
     assert (found, bad) == expected[:2]
 
 
@@ -132,6 +134,7 @@ def test_a_pipe_gives_the_lines_that_the_file_would(
         final = from_file.finish()
         expected += final.lines()
         wrong += [line.number for line in final.bad_lines]
+        from_file.close()
         out, into = os.pipe()
         pipe = Pipe(out)
         found: list[tuple[int, str]] = []
