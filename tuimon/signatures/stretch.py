@@ -25,16 +25,18 @@ class Stretch:
     Attributes:
         index: records before this stretch.
         steps: optimizer step of each record.
+        finite: no loss, validation loss or gradient norm here is NaN or infinite.
         loss, gn, lr, val: the finite values of the four roles.
         course: the run up to the record before this stretch.
     """
 
-    __slots__ = ("_end", "_piece", "_start", "course", "gn", "index", "loss", "lr", "steps", "val")
+    __slots__ = ("_end", "_piece", "_start", "course", "finite", "gn", "index", "loss", "lr", "steps", "val")
 
     def __init__(self, piece: Piece, start: int, end: int, course: Course) -> None:
         self._piece, self._start, self._end = piece, start, end
         self.index = course.records
         self.steps = piece.steps[start:end]
+        self.finite = piece.is_finite(start, end)
         self.course = course
         roles, steps = piece.roles, self.steps
         self.loss = roles["loss"].between(start, end, steps) if "loss" in roles else NO_POINTS
@@ -64,11 +66,6 @@ class Stretch:
     def layered(self) -> bool:
         """Some metric has a name with a slash, such as `grad_norm/<layer>`."""
         return self._piece.layered
-
-    @property
-    def finite(self) -> bool:
-        """No loss, validation loss or gradient norm here is NaN or infinite."""
-        return self._piece.is_finite(self._start, self._end)
 
     def logged(self, role: str, first: int = 0) -> Sequence[float | None]:
         """The value of one role in every record from the one numbered `first`, as logged; None where there is none."""
