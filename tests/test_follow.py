@@ -466,6 +466,8 @@ CHILD = """
         if getattr(what, "state", "") == "polling":
             print(what.text)
             polling.set()
+        if hasattr(what, "columns"):
+            follower.acknowledge()
         if len(getattr(what, "columns", {{}}).get("loss", ())) and 2.0 in what.columns["loss"]:
             done.set()
     follower = Follower(Lines(path), post, heartbeat=0.05)

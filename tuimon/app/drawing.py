@@ -39,7 +39,8 @@ class DrawingApp(FollowingApp):
         self._frame: asyncio.TimerHandle | None = None
         self._settling: asyncio.TimerHandle | None = None
         self._sizes = 0
-        self._drawn_at = 0.0
+        self._drawn_at = self._answered_at = 0.0
+        self._asked = False
         self.scene = Scene()
         self.panels: list[Shows] = []
         self.wire = Wire(self)
@@ -52,8 +53,9 @@ class DrawingApp(FollowingApp):
         """The scene changes: what lies open is shown or hidden."""
 
     def request_frame(self) -> None:
-        """A frame soon: at once after a pause, else when the frame rate allows."""
-        self._draw_at(self._drawn_at + 1 / self._fps)
+        """A frame soon, when the frame rate allows: what a key changes waits for no frame of what arrived before it."""
+        self._asked = True
+        self._draw_at(self._answered_at + 1 / self._fps)
 
     def frame(self, reading: bool) -> None:
         """A frame of what arrived, from a handler that does nothing more: now, else when the frame rate allows.
@@ -127,6 +129,8 @@ class DrawingApp(FollowingApp):
         if not self.screen_stack:
             return
         self._drawn_at = time.monotonic()
+        if self._asked:
+            self._asked, self._answered_at = False, self._drawn_at
         before, self.scene = self.scene, self.current()
         with self.wire:
             self.turn(before, self.scene)

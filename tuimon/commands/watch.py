@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 EXIT_DONE, EXIT_UNREADABLE = 0, 2
 
-TURN = 0.001
-"""Seconds for which one thread may keep the others waiting. A key waits for several such turns while a history is read:
-with the usual 5 ms it took 85 ms to its frame on a busy machine, with 1 ms 67 ms, and the reading as long as before."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
@@ -87,7 +83,6 @@ def _follow(args: argparse.Namespace) -> int:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     # Nothing is let go while the program loads: looking for garbage costs a tenth of the time to the first picture.
     gc.disable()
-    sys.setswitchinterval(TURN)
     with early(args.file, _name(args), plain=args.ascii, theme=_theme(args), **source_arguments(args)) as first:
         opened = _open(args, stdin)
         from tuimon.app.following import Place

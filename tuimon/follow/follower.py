@@ -34,7 +34,8 @@ HOLD = 5.0
 """Seconds for which a restart stays on the status line; people look away."""
 
 READ = 128 * 1024
-"""Bytes per read: a thousand records take the consumer about 5 ms, and a key waits for two such batches at most."""
+"""Bytes per read: a thousand records, which take the consumer about 5 ms; a key waits for two such batches at most, the
+one that is being taken in and the one that was read meanwhile."""
 
 RETRY = 30.0
 """Seconds between attempts to get file events where there were none left."""
@@ -81,7 +82,7 @@ class Follower:
         *,
         path: str | os.PathLike[str] | None = None,
         heartbeat: float = 1.0,
-        ahead: int = 2,
+        ahead: int = 1,
     ) -> None:
         self.status = Status("waiting", "starting")
         self._source = source
