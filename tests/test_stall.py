@@ -33,3 +33,9 @@ def test_a_run_that_reached_its_declared_last_step_has_ended_and_not_stalled(las
 @pytest.mark.parametrize("total", ["1000", None, 0, -5, float("nan")])
 def test_a_declared_length_that_is_no_length_hides_no_stall(total: object) -> None:
     assert lit(run(2000, total_steps=total), 2000)
+
+
+@pytest.mark.parametrize(("days", "stalled"), [(3, True), (8, False)])
+def test_a_log_of_last_week_is_an_old_one(days: int, stalled: bool) -> None:
+    """A weekend's hang is told on Monday; of a log that is older nobody expects a record."""
+    assert ("stalled-run" in run(500).look_at(1e9 + 500 + 86_400 * days).lit) is stalled

@@ -18,6 +18,9 @@ PATIENCE = 10.0
 SHOWN_AFTER = 30.0
 """Seconds of silence below which nothing is said, however fast the run is."""
 
+OVER_AFTER = 7 * 86_400.0
+"""Seconds of silence after which a log is an old one, and nobody waits for its next record."""
+
 
 class Pace:
     """Seconds per record and per step over the last 64 records.
@@ -68,7 +71,8 @@ class Pace:
         """The finding that no record has come for far longer than this run's own gap, at Unix time `now`.
 
         A run whose log says that it ended is done, and so is one that was declared to have `total` steps and has
-        reached its last one (counted from 0 or 1). Errs on a resumed run that hangs before its first record.
+        reached its last one (counted from 0 or 1), and one that has been silent for a week. Errs on a resumed run that
+        hangs before its first record.
         """
         if now is None or step is None or self.last_time is None or not self._due:
             return []
@@ -78,7 +82,7 @@ class Pace:
         if isinstance(total, (int, float)) and 0 < total - 1 <= step:
             return []
         silent = now - self.last_time
-        if silent <= max(PATIENCE * gap, SHOWN_AFTER):
+        if not max(PATIENCE * gap, SHOWN_AFTER) < silent < OVER_AFTER:
             return []
         why = f"no record for {silent:.0f} s, its own gap is {gap:.2g} s"
         return [Finding("stalled-run", "data", "warning", step, step, True, why)]
