@@ -119,3 +119,14 @@ def test_any_split_says_the_same() -> None:
         for start in range(0, len(rows), size):
             monitor.feed(Batch.from_rows(rows[start : start + size]))
         assert monitor.snapshot.findings == whole.findings
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_ground_is_not_lost_while_validation_holds_it(holds: bool) -> None:
+    """Batches become harder from step 500 on; an evaluation that does not see it says that the network is well."""
+    rows = forgetting(lambda step: learning(step) + 1.5 * min(max(step - 500, 0) / 200, 1.0))
+    for step, _, metrics in rows:
+        if step % 50 == 0:
+            metrics["val_loss"] = learning(step) + 0.01 * math.sin(step) + (0.0 if holds or step <= 500 else 1.2)
+    failures = [finding for finding in watched(rows).findings if finding.severity == "failure"]
+    assert bool(failures) is not holds

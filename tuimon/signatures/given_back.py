@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tuimon.record import Mark
 from tuimon.signatures.course import LR_RISE, Course
+from tuimon.signatures.evaluated import Evaluations
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import NEAR, short
 from tuimon.signatures.stretch import Detector, Stretch
@@ -75,7 +76,8 @@ class GivenBack(Detector):
     single losses, which is 9 of a median. It is `lr-too-high` where the learning rate had risen or the best lies within
     the first 64 losses, `unrecovered-spike` after a jump to where it rests, `slow-divergence` else; dated where the
     loss was last near its best. Not told while the learning rate is above that of the best sample but not above its
-    earlier peak: a schedule does that. Errs on data that become harder for good.
+    earlier peak: a schedule does that. A warning while validation has lost no ground. Errs on data that become harder
+    for good where nothing is evaluated.
     """
 
     def __init__(self) -> None:
@@ -85,6 +87,7 @@ class GivenBack(Detector):
         self._samples = 0
         self._bests: deque[Sample] = deque(maxlen=REMEMBERED)
         self._over: deque[Finding] = deque(maxlen=KEPT)
+        self._evaluations = Evaluations()
         self._restart()
 
     def _restart(self) -> None:
@@ -98,6 +101,7 @@ class GivenBack(Detector):
     def update(self, stretch: Stretch) -> None:
         """Cuts the losses in samples, wherever the stretch ends."""
         values, lrs = stretch.loss.values, stretch.lr
+        evaluations = deque(zip(stretch.val.steps, stretch.val.values, strict=True))
         start = 0
         while start < len(values):
             end = min(len(values), start + POINTS - len(self._points))
@@ -105,9 +109,13 @@ class GivenBack(Detector):
             if len(self._points) == POINTS:
                 step = stretch.loss.steps[end - 1]
                 known = bisect_right(lrs.steps, step)
+                while evaluations and evaluations[0][0] < step:  # those that any reading has brought before
+                    self._evaluations.take(*evaluations.popleft())
                 self._take(self._sample(step, lrs.values[known - 1] if known else self._lr), stretch.course)
                 self._points = []
             start = end
+        for step, value in evaluations:
+            self._evaluations.take(step, value)
         if lrs.values:
             self._lr = lrs.values[-1]
 
@@ -142,6 +150,9 @@ class GivenBack(Detector):
         self._heights = [*self._heights[1 - 2 * RECENT :], height]
         if self._finding is None and self._lost >= LASTS and not self._comes_back():
             self._finding = self._told(sample, best, self._near)
+        if self._finding is not None:
+            holds = self._evaluations.hold(self._near.end)
+            self._finding = replace(self._finding, severity="warning" if holds else "failure")
 
     def _end(self, step: int | None) -> None:
         if self._finding is not None:
@@ -180,6 +191,7 @@ class GivenBack(Detector):
     def rewind(self, step: int, course: Course) -> None:
         """What the overtaken pass had reached is no measure for the one that goes on earlier."""
         self._end(course.last_step)
+        self._evaluations.rewind()
         while self._bests and self._bests[-1].end >= step:
             self._bests.pop()
         if course.first_step is None or step <= course.first_step:

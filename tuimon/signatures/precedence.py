@@ -31,17 +31,23 @@ def reduced(findings: Sequence[Finding], outranks: Mapping[str, tuple[str, ...]]
 
 
 def _once(findings: Sequence[Finding]) -> list[Finding]:
-    """Every failure once."""
+    """Every failure, and every divergence, once: the graver, else the first in order."""
     kept: list[Finding] = []
     for finding in findings:
-        same = (i for i, other in enumerate(kept) if other.signature == finding.signature and _overlap(other, finding))
-        place = next((i for i in same if kept[i].severity == finding.severity == "failure"), None)
+        place = next((i for i, other in enumerate(kept) if _same(other, finding)), None)
         if place is None:
             kept.append(finding)
-        elif finding.detected_step < kept[place].detected_step:
-            known = max(finding.detected_step, kept[place].onset_step)
-            kept[place] = replace(kept[place], detected_step=known)
+            continue
+        told = finding if RANK[finding.severity] > RANK[kept[place].severity] else kept[place]
+        known = min(finding.detected_step, kept[place].detected_step)
+        kept[place] = replace(told, detected_step=max(known, told.onset_step))
     return kept
+
+
+def _same(one: Finding, other: Finding) -> bool:
+    """Two detectors say the same of the same steps."""
+    both_fail = one.severity == other.severity == "failure"
+    return one.signature == other.signature and (both_fail or one.family == "divergence") and _overlap(one, other)
 
 
 def _from_its_beginning(finding: Finding, findings: Sequence[Finding]) -> Finding:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import gt, lt, sub
 
 from tuimon.record import Mark
 from tuimon.signatures.course import LR_RISE, Course
+from tuimon.signatures.evaluated import Evaluations
 from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.growth import FAR, short
 from tuimon.signatures.outline import Block
@@ -40,12 +42,23 @@ class SlowDivergence(Detector):
     From its best block on, the means of at least seven blocks rise (Mann-Kendall), over 200 records or more, to eight
     standard errors above the best and a tenth of the progress. Not told while the learning rate is above what it was at
     the best block but not above its earlier peak: a restart. A creep that has been told holds, whatever becomes of it,
-    until half of its rise is gone: most of them end in leaps. Errs on data whose difficulty rises.
+    until half of its rise is gone: most of them end in leaps. A warning while the evaluations since have lost no
+    ground: the data became harder. Errs on such data where nothing is evaluated.
     """
 
     def __init__(self) -> None:
         self._finding: Finding | None = None
         self._holds_above = math.inf
+        self._evaluations = Evaluations()
+
+    def update(self, stretch: Stretch) -> None:
+        """Takes in the evaluations."""
+        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
+            self._evaluations.take(step, value)
+
+    def rewind(self, step: int, course: Course) -> None:
+        """A resumed run evaluates anew."""
+        self._evaluations.rewind()
 
     def renewed(self, course: Course) -> None:
         """Looks from the best block on."""
@@ -55,7 +68,8 @@ class SlowDivergence(Detector):
             return
         self._judge(course, blocks, before)
         if self._finding is None and before is not None and blocks[-1].mean > self._holds_above:
-            self._finding = before
+            held = self._evaluations.hold(before.onset_step)
+            self._finding = replace(before, severity="warning") if held else before
 
     def _judge(self, course: Course, blocks: Sequence[Block], before: Finding | None) -> None:
         if len(blocks) <= CREEP_BLOCKS:
@@ -76,7 +90,7 @@ class SlowDivergence(Detector):
             return
         start = max(i for i, block in enumerate(rising) if block.mean < rising[0].mean + max(2 * error, 0.05 * rise))
         onset = rising[start].last
-        severity: Severity = "failure" if rise > LOST * progress else "warning"
+        severity: Severity = "failure" if rise > LOST * progress and not self._evaluations.hold(onset) else "warning"
         onset = onset if before is None else min(onset, before.onset_step)
         detected = before.detected_step if before is not None else last.last
         why = f"loss {short(rising[0].mean)} -> {short(last.mean)} over steps {onset}-{last.last}, without a spike"
