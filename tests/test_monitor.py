@@ -162,6 +162,14 @@ def test_high_records_apart_are_no_crowd_however_they_are_read() -> None:
     assert "loss-spike" not in {finding.signature for finding in at_once.findings}
 
 
+def test_whether_training_is_broken_is_asked_line_by_line_however_they_are_read() -> None:
+    nan = math.nan
+    batch = Batch.from_rows(
+        [(0, None, {"loss": nan}), (0, None, {"val_loss": nan}), (1, None, {"loss": 1.0, "val_loss": nan})]
+    )
+    assert told(split_feed(batch, range(1, 3))) == told(Monitor().feed(batch))
+
+
 def test_a_log_with_nothing_to_judge_is_not_called_healthy() -> None:
     monitor = Monitor()
     snapshot = monitor.feed(Batch.from_rows([(step, None, {"accuracy": 0.1 * step}) for step in range(60)]))

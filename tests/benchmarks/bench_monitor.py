@@ -59,7 +59,7 @@ def resting(step: int, records: int, rng: random.Random) -> Row:
 def unmeasured(step: int, records: int, rng: random.Random) -> Row:
     """No gradient norm in the log."""
     row = learning(step, records, rng)
-    return {"reward" if name == "grad_norm" else name: value for name, value in row.items()}
+    return {"throughput" if name == "grad_norm" else name: value for name, value in row.items()}
 
 
 def many(step: int, records: int, rng: random.Random) -> Row:

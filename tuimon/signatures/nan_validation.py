@@ -32,14 +32,14 @@ class NonFiniteValidation(Detector):
 
     def update(self, stretch: Stretch) -> None:
         """Exits at once on stretches without a non-finite value while nothing is open."""
-        if stretch.loss.values:
-            self._train, self._broken = True, False
-        elif not stretch.finite and any(value is not None for value in stretch.columns.get("loss", ())):
-            self._broken = True
-        column = stretch.columns.get("val_loss")
-        if column is None or (stretch.finite and not self._row):
+        if stretch.finite and not self._row:
+            if stretch.loss.values:
+                self._train, self._broken = True, False
             return
-        for step, value in zip(stretch.steps, column, strict=True):
+        for step, loss, value in zip(stretch.steps, stretch.logged("loss"), stretch.logged("val_loss"), strict=True):
+            if loss is not None:
+                self._broken = not math.isfinite(loss)
+                self._train = self._train or not self._broken
             if value is None:
                 continue
             if math.isfinite(value):

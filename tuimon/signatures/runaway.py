@@ -36,6 +36,10 @@ class Runaway(Detector):
         """Looks only at runs that no other rule for the loss is for."""
         if len(self._first) == FIRST and not stretch.course.silent:
             return
+        greatest = max(-stretch.loss.low, stretch.loss.high)
+        if len(self._first) == FIRST and self._onset is None and greatest <= THOUSANDFOLD * median(self._first):
+            self._recent.extend(map(abs, stretch.loss.values))
+            return
         for step, loss in zip(stretch.loss.steps, stretch.loss.values, strict=True):
             size = abs(loss)
             if len(self._first) < FIRST:
