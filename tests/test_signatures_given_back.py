@@ -130,3 +130,15 @@ def test_ground_is_not_lost_while_validation_holds_it(holds: bool) -> None:
             metrics["val_loss"] = learning(step) + 0.01 * math.sin(step) + (0.0 if holds or step <= 500 else 1.2)
     failures = [finding for finding in watched(rows).findings if finding.severity == "failure"]
     assert bool(failures) is not holds
+
+
+def test_validation_that_never_gained_anything_holds_no_ground() -> None:
+    """The first evaluation comes after the network has forgotten; that the next ones are no worse says nothing."""
+    rows = forgetting(
+        lambda step: UNIFORM - 0.03 * step if step < 50 else min(0.8 + 0.02 * (step - 50), UNIFORM),
+        lr=lambda step: min(step * 2e-3, 0.6),
+    )
+    for step, _, metrics in rows:
+        if step % 100 == 0:
+            metrics["val_loss"] = 2.6 - 1e-4 * step
+    assert found(watched(rows), "lr-too-high").severity == "failure"
