@@ -11,6 +11,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Literal
 
 from textual.driver import Driver
@@ -22,6 +23,9 @@ CLICKS_ONLY = "\x1b[?1003l\x1b[?1002l"
 
 PATIENCE = 1.0
 """Seconds that a program which was told to end waits for a stalled terminal to take its last words."""
+
+INPUT = "textual-input"
+"""Name of the toolkit's thread that reads the keys."""
 
 RETRY = 0.05
 """Seconds between attempts to free a writer that waits."""
@@ -76,6 +80,25 @@ def on_signals(leave: Callable[[int], object]) -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             with contextlib.suppress(ValueError, RuntimeError):
                 loop.add_signal_handler(number, told, number)
+
+
+def on_continued(driver: Driver | None) -> None:
+    """Has the terminal taken over anew after a stop that this program was not told of (SIGSTOP, a frozen container).
+
+    The toolkit starts a second reader of keys then, beside the one that is still there. Each key wakes both, one gets
+    it, and the other waits in a read that nobody can end: the program hangs when it is to leave.
+    """
+    takes_over = signal.getsignal(signal.SIGCONT)
+    if driver is None or not callable(takes_over):
+        return
+
+    def continued(number: int, frame: FrameType | None) -> None:
+        if any(thread.name == INPUT for thread in threading.enumerate()):
+            driver.suspend_application_mode()
+        takes_over(number, frame)
+
+    with contextlib.suppress(ValueError):  # outside the main thread signals are not ours
+        signal.signal(signal.SIGCONT, continued)
 
 
 def discard_output() -> None:
