@@ -56,7 +56,7 @@ def test_numbered_checkpoints_are_pruned_by_age_and_others_left_alone(tmp_path: 
 def test_a_checkpoint_is_noted_in_the_log(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "run.jsonl") as writer:
         saved = save_checkpoint(state(), tmp_path / "model.pt", step=12, writer=writer)
-    note = json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-1])
+    note = json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-2])
     assert (note["step"], note["note"], note["path"]) == (12, "checkpoint", str(saved))
 
 

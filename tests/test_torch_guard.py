@@ -196,7 +196,7 @@ def test_a_scene_that_cannot_be_written_does_not_stop_the_training(tmp_path: Pat
     path = tmp_path / "run.jsonl"
     with RunWriter(path) as writer, Guard(model, optimizer, writer, scenes=tmp_path / "taken") as guard:
         assert train(guard, [bad_batch(), good_batch()]) == [False, True]
-    assert [line["note"] for line in lines(path) if "note" in line] == ["scene_lost"]
+    assert [line["note"] for line in lines(path) if "note" in line] == ["scene_lost", "end"]
 
 
 def test_with_a_loss_function_the_birthplace_goes_into_the_log(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -199,6 +200,9 @@ def test_an_unknown_question_and_a_missing_file_are_one_line(
 def test_a_run_that_hangs_is_triaged_by_the_clock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.jsonl"
     demo.write(demo.RUNS["stalled-run"], path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    late = time.time() - 3600 - lines[-1]["time"]  # an hour ago it stopped
+    path.write_text("".join(json.dumps(line | {"time": line.get("time", 0) + late}) + "\n" for line in lines))
     assert main(["triage", str(path), "--yes", "1", "--no", "loader"]) == 0
     said = capsys.readouterr().out
     assert "triage stall for stalled-run  2 of 5 answered" in said
