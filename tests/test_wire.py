@@ -59,7 +59,7 @@ async def tapped(size: tuple[int, int], steps: int) -> AsyncIterator[tuple[Scree
 @pytest.mark.parametrize(("size", "budget"), [((120, 40), 75), ((200, 60), 150)])
 async def test_an_appended_record_costs_no_more_than_its_budget(size: tuple[int, int], budget: int) -> None:
     """At 20 steps a second, 75 bytes are 1.5 KB/s."""
-    appended = 200
+    appended = 100
     rows = learning(2000 + appended)
     async with tapped(size, 2000) as (shown, sent):
         for row in rows[2000:]:
