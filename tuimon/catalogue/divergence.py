@@ -200,7 +200,7 @@ DIVERGENCE = (
         ),
         checks=(
             Check(
-                "Copy the newest checkpoint away now; from the loop:",
+                "Copy the newest checkpoint away now, with cp or from the loop.",
                 snippets.KEEP,
                 "There may be only a few steps left before the loss follows.",
             ),

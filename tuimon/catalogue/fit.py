@@ -152,7 +152,11 @@ FIT = (
         checks=(
             Check("Does the process live? ps aux | grep python", "", "Gone: read the end of its output."),
             Check("Where does it wait? py-spy dump --pid PID", "", "It shows the line: loader, all_reduce, save."),
-            Check("Is the disk full, and is the GPU busy? df -h . ; nvidia-smi", "", "100 %: delete, then resume."),
+            Check(
+                "Is the disk full, and is the GPU busy? df -h . ; nvidia-smi",
+                "",
+                "Disk full: make room, but keep the checkpoints. GPU at 100 %: it works, or waits for another rank.",
+            ),
         ),
         fix="Alive and working: wait. Else restart from the last checkpoint, once you know where it waited.",
         needs=("time",),

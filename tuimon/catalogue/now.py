@@ -9,11 +9,11 @@ NOW = {
         "of that step."
     ),
     "nan-backward": (
-        "NaN: stop the run, copy a checkpoint from before the onset away. A lone inf under a loss scaler: let it run."
+        "If NaN: stop, copy a checkpoint from before the onset away. If a lone inf under a loss scaler: let it run."
     ),
     "nan-empty-batch": "Let it run. Count how often it happens: rare is harmless.",
     "fp16-range": (
-        "Stop the run: no step arrives any more. Copy a checkpoint from before the onset away; run that batch in fp32."
+        "Stop the run: every step is skipped. Copy a checkpoint from before the onset away; run that batch in fp32."
     ),
     "nan-masked": (
         "Stop the run: its weights are NaN, whatever the loss says. Copy a checkpoint from before the onset away."
@@ -23,7 +23,7 @@ NOW = {
         "Let it run, the training is fine. Mend the evaluation; until then choose no checkpoint by val_loss."
     ),
     "inf-first": (
-        "A NaN has followed: stop the run. Copy a checkpoint from before the onset away, and ask which operation "
+        "If NaN has followed: stop, copy a checkpoint from before the onset away. Either way, ask which operation "
         "it was."
     ),
     "lr-too-high": (
@@ -41,41 +41,41 @@ NOW = {
         "Let it run, and keep a checkpoint from before the first spike: you may have to go back to it."
     ),
     "exploding-gradient": (
-        "Copy the newest checkpoint away now, before the loss follows. Let it run, and watch the loss."
+        "Copy the newest checkpoint from before the onset away now. Let it run, and watch whether the loss follows."
     ),
-    "oscillation": "Let it run. Try half the rate from the newest checkpoint, for 50 steps.",
+    "oscillation": "Let it run. In a second run, from the newest checkpoint, try half the rate for 50 steps.",
     "gradients-accumulate": "Stop the run: each step is longer than the one before. Look where zero_grad() stands.",
     "below-floor": "Stop the run: it learns the wrong thing. Look at the sign of the loss.",
     "zero-gradient": (
-        "Loss flat: stop the run, look where the graph is cut. Loss moving: let it run, the norm is logged wrongly."
+        "If the loss is flat: stop, look where the graph is cut. If it moves: let it run, the norm is logged wrongly."
     ),
     "frozen-weights": "Stop the run: it learns nothing. Look whether the optimizer holds the model's parameters.",
     "lr-too-low": (
-        "Read lr. 0 at the end of a schedule: the run is done. Else stop it: at this rate it learns nothing."
+        "Read lr. If it is 0 at the end of a schedule: the run is done. Else stop it: at this rate it learns nothing."
     ),
     "uniform-prediction": (
-        "Stop the run, unless this task is known to rest first. Overfit one batch: that decides in minutes."
+        "Stop the run, unless this task is known to stand still at first. Overfit one batch: that decides in minutes."
     ),
     "prior-prediction": "Stop the run. Print whether the output depends on the input: two lines, seconds.",
     "double-softmax": "Stop the run. Look for a softmax between the last layer and the loss.",
     "memorising-noise": "Stop the run: it learns wrong pairs by heart. Look at ten labels beside their inputs.",
-    "flat-midway": "A decay of the rate is still to come: let it run. Else try lr / 10 from the newest checkpoint.",
+    "flat-midway": "If the rate is still to decay: let it run. Else try lr / 10 in a second run from a checkpoint.",
     "vanishing-gradient": "Stop the run: its early layers learn nothing. Print the gradient norm of each layer.",
-    "dead-relu": "The loss still falls: let it run. The share is near 1: stop, nothing passes that layer any more.",
-    "saturated": "The loss still falls: let it run. Look at the scale of what enters the network.",
+    "dead-relu": "If the loss still falls: let it run. If not: stop, too little passes that layer.",
+    "saturated": "If the loss still falls: let it run, else stop. Look at the scale of what enters the network.",
     "overfitting": "Copy the checkpoint at the minimum of val_loss away, then stop the run: from here it gets worse.",
     "undertrained": (
-        "Nothing is wrong. It runs: let it. It has ended: decide whether to go on from the last checkpoint."
+        "Nothing is wrong. If it runs: let it. If it has ended: decide whether to go on from the last checkpoint."
     ),
     "val-below-train": "Let it run. Evaluate the training set in eval mode once, to tell dropout from a leak.",
     "initial-loss-off": (
-        "First loss / ln C is the batch size: stop, the loss is a sum. Pretrained weights: let it run."
+        "If first loss / ln C is the batch size: stop, the loss is a sum. Else let it run, look at its outputs."
     ),
-    "no-validation": "Let it run. Look with m whether the log has it under another name.",
-    "no-grad-norm": "Let it run. Look with m whether the log has it under another name.",
+    "no-validation": "Let it run. Press m on the screen: the log may have it under another name.",
+    "no-grad-norm": "Let it run. Press m on the screen: the log may have it under another name.",
     "stalled-run": (
         "Look whether the process lives (ps) and where it waits (py-spy dump). Kill nothing before you know."
     ),
-    "resumed": "Press r and compare. Same level: let it run. Another level: stop, something was not loaded.",
+    "resumed": "Press r and compare. If the loss is where it was: let it run. If higher: stop, something was lost.",
     "healthy": "Nothing. Let it run.",
 }
