@@ -7,6 +7,9 @@ import random
 import pytest
 
 from tests.streams import Change, Metrics, found, header, loud, run, watched
+from tuimon.monitor import Monitor
+from tuimon.record import Batch
+from tuimon.signatures.runaway import Runaway
 
 
 def growing(fold: float, steps: int = 800) -> Change:
@@ -34,3 +37,17 @@ def test_less_is_what_returns_and_critics_do(fold: float) -> None:
 
 def test_without_the_objective_the_other_rules_speak() -> None:
     found(watched(run(800, growing(1e9))), "lr-too-high")
+
+
+def test_what_is_kept_before_the_objective_is_known_does_not_depend_on_the_reads() -> None:
+    """A header that comes late, after losses that another rule was for."""
+    rows = run(30, growing(10.0, 30))
+    kept = []
+    for size in (24, 1):
+        monitor = Monitor()
+        for start in range(0, 30, size):
+            marks = (header(objective="rl"),) if start == 24 else ()
+            monitor.feed(Batch.from_rows(rows[start : start + size], marks=marks))
+        runaway = next(detector for detector in monitor._fold.detectors if isinstance(detector, Runaway))
+        kept.append((runaway._first, list(runaway._recent)))
+    assert kept[0] == kept[1]

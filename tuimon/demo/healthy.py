@@ -125,7 +125,7 @@ def _fp16_skips(chance: Random) -> Rows:
 
 
 def _rl_critic(chance: Random) -> Rows:
-    """The critic's loss grows thirtyfold, because the returns it must predict grow: the agent gets better."""
+    """The critic's loss grows thirtyfold, because the returns it must predict grow: the policy gets better."""
     rows = replace(LANGUAGE, every=0, lr=3e-4).run(chance, 1500)
     for row in rows:
         learned = 1.0 / (1.0 + math.exp(-(row["step"] - 700.0) / 180.0))
@@ -163,7 +163,7 @@ RUNS = (
     ),
     DemoRun(
         "healthy-rl-critic", "", None, 0,
-        "a critic's loss rises thirtyfold while the agent gets better",
+        "a critic's loss rises thirtyfold while the policy gets better",
         _rl_critic, {"objective": "rl", "optimizer": "adam"}, 500,
     ),
 )  # fmt: skip

@@ -34,30 +34,29 @@ class Runaway(Detector):
 
     def update(self, stretch: Stretch) -> None:
         """Looks only at runs that no other rule for the loss is for."""
-        if len(self._first) == FIRST and not stretch.course.silent:
+        steps, values = stretch.loss.steps, stretch.loss.values
+        start = min(FIRST - len(self._first), len(values))
+        self._first.extend(map(abs, values[:start]))
+        if start == len(values) or not stretch.course.silent:
             return
         greatest = max(-stretch.loss.low, stretch.loss.high)
-        if len(self._first) == FIRST and self._onset is None and greatest <= THOUSANDFOLD * median(self._first):
-            self._recent.extend(map(abs, stretch.loss.values))
+        if self._onset is None and greatest <= THOUSANDFOLD * median(self._first):
+            self._recent.extend(map(abs, values[start:]))
             return
-        for step, loss in zip(stretch.loss.steps, stretch.loss.values, strict=True):
-            size = abs(loss)
-            if len(self._first) < FIRST:
-                self._first.append(size)
-            self._recent.append(size)
-            if len(self._first) == FIRST:
-                self._look(step, stretch.course)
+        for step, loss in zip(steps[start:], values[start:], strict=True):
+            self._recent.append(abs(loss))
+            self._look(step)
 
-    def _look(self, step: int, course: Course) -> None:
+    def _look(self, step: int) -> None:
         first = median(self._first)
         if self._recent[-1] <= THOUSANDFOLD * first:
             self._onset = None if self._finding is None else self._onset
         elif self._onset is None:
             self._onset = step
-        if self._finding is not None or self._onset is None or first <= 0.0 or not course.silent:
+        if self._finding is not None or self._onset is None or first <= 0.0:
             return
         now = median(self._recent)
-        if now > MILLIONFOLD * first:
+        if len(self._recent) == RECENT and now > MILLIONFOLD * first:
             why = f"loss {short(first)} in the first {FIRST} records -> {short(now)} at {step}"
             self._finding = Finding("lr-too-high", "divergence", "failure", self._onset, step, True, why)
 
