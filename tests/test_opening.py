@@ -122,7 +122,7 @@ def test_a_data_set_is_no_log_and_the_message_lists_its_fields(tmp_path: Path) -
 
 
 def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
-    samples.write(tmp_path, "README.md", b"# notes\n")
+    samples.write(tmp_path, "notes.txt", b"# notes\n")
     with pytest.raises(SourceError, match="no run in "):
         open_source(tmp_path)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import samples
 
-from tuimon.sources import SourceError
+from tuimon.sources import SourceError, open_source
 from tuimon.sources.runs import Known, find_runs, newest_run
 
 ROWS = samples.losses(4)
@@ -16,7 +16,16 @@ NOISE = {
     "config.json": b'{\n "lr": 0.1,\n "hidden": 64\n}\n',
     "data/train.jsonl": b'{"text": "the loss of a friend", "label": 1}\n' * 30,
     "data/train.csv": b"x,y,label\n1,2,0\n3,4,1\n",
-    "README.md": b"# A network\n\nIt has a loss.\n",
+    "notes.txt": b"# A network\n\nIt has a loss.\n",
+    "README.md": b"# A network\n\nAfter 10 epochs the loss is 0.31, after 20 it is 0.29.\n",
+    "docs/results.md": b"| step | loss |\n|---|---|\n| 10 | 0.31 |\n| 20 | 0.29 |\n",
+    "docs/index.rst": b"step 10 loss 0.31\nstep 20 loss 0.29\n",
+    "README": b"step 10 loss 0.31\nstep 20 loss 0.29\n",
+    "Readme.txt": b"step 10 loss 0.31\nstep 20 loss 0.29\n",
+    "Makefile": b"train:  # loss 0.3\n",
+    "train.py": b"loss = 0.0\nfor step in range(10):\n    loss += 1.0\n",
+    "run.sh": b"python train.py --loss-weight 0.3\n",
+    "conf.yaml": b"loss: 0.3\nsteps: 100\n",
     "requirements.txt": b"torch==2.1\nnumpy\n",
     "model.pt": b"PK\x03\x04" + b"\0" * 99,
     "weights.bin": bytes(range(32)) * 99,
@@ -73,6 +82,20 @@ def test_a_folder_of_other_things_has_no_run(tmp_path: Path) -> None:
     assert find_runs(tmp_path) == []
     with pytest.raises(SourceError, match="no file there is a log in a known format"):
         newest_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.log", "run.out", "run.err", "run", "run.1", "readme_run.log"])
+def test_a_console_log_is_a_run_by_any_of_its_endings(name: str, tmp_path: Path) -> None:
+    samples.write(tmp_path, name, b"step 1 loss 2.5\nstep 2 loss 2.25\n")
+    assert [run.format for run in find_runs(tmp_path)] == ["text"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "train.py", "Makefile"])
+def test_a_file_that_is_named_is_read_whatever_its_name(name: str, tmp_path: Path) -> None:
+    path = samples.write(tmp_path, name, b"step 1 loss 2.5\nstep 2 loss 2.25\n")
+    assert find_runs(tmp_path) == []
+    source = open_source(path)
+    assert (source.format, list(source.read().steps)) == ("text", [1, 2])
 
 
 def test_a_missing_folder_raises(tmp_path: Path) -> None:

@@ -416,7 +416,7 @@ async def test_a_folder_that_is_to_come_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_other_things_and_a_file_of_noise_are_refused_in_one_line(tmp_path: Path) -> None:
-    samples.write(tmp_path, "notes.md", b"# A network\n\nIt has a loss.\n")
+    samples.write(tmp_path, "notes.txt", b"# A network\n\nIt has a loss.\n")
     noise = samples.write(tmp_path, "model.bin", bytes(range(32)) * 99)
     with pytest.raises(SourceError, match=r"no run in .*: no file there is a log in a known format"):
         place_of(tmp_path)

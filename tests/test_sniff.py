@@ -10,7 +10,8 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.sources import SourceError
+from tuimon.sources import SourceError, open_source
+from tuimon.sources.base import LONGEST_LINE
 from tuimon.sources.sniff import FORMATS, HEAD, Head, by_key, keys, read_head, sniff
 
 ROWS = samples.losses(4)
@@ -98,6 +99,15 @@ def test_only_the_head_of_a_file_is_read(tmp_path: Path) -> None:
     path = samples.write(tmp_path, "big.log", b"step 1 loss 2\n" * 40_000)
     head = read_head(path)
     assert (head.name, len(head.text)) == ("big.log", HEAD)
+
+
+@pytest.mark.parametrize("blanks", [HEAD, LONGEST_LINE])
+def test_json_lines_behind_a_header_longer_than_the_head_are_json_lines(blanks: int, tmp_path: Path) -> None:
+    header = b'{"config": "%s"}\n' % (b"x" * blanks)
+    source = open_source(samples.write(tmp_path, "log.jsonl", header + samples.jsonl(ROWS)))
+    batch = source.read()
+    assert (source.format, list(batch.steps), source.roles["loss"]) == ("jsonl", [1, 2, 3, 4], "loss")
+    assert [line.number for line in batch.bad_lines] == ([1] if blanks == LONGEST_LINE else [])
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.csv", "a.jsonl", "a.json", "a"]))

@@ -145,3 +145,23 @@ def test_a_missing_file_raises_and_is_read_once_it_is_back(tmp_path: Path) -> No
         source.read()
     path.write_bytes(samples.trainer_state(HISTORY))
     assert [step for batch in now(source) for step in batch.steps] == [20, 30]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'{"epoch": 1, "log_history": [{"loss": 1}]}', "jq -c '.log_history[]' "),
+        (b'[\n{"loss": 1}\n]', "jq -c '.[]' "),
+        (b'{"loss": [1, 2]}', "Write JSON Lines, one object per step"),
+    ],
+)
+def test_a_document_too_large_to_be_held_is_refused_with_what_to_do(
+    text: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuimon.sources.trainer_state.LARGEST", len(text) - 1)
+    path = samples.write(tmp_path, "my history.json", text)
+    with pytest.raises(SourceError, match="too large to be held") as raised:
+        open_source(path)
+    assert said in str(raised.value)
+    if "jq" in said:
+        assert f"'{path}' > run.jsonl" in str(raised.value)

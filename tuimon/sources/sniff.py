@@ -15,7 +15,7 @@ from typing import Any
 
 from tuimon.plain import plain_text
 from tuimon.sources import loose
-from tuimon.sources.base import Source, SourceError
+from tuimon.sources.base import LONGEST_LINE, Source, SourceError
 from tuimon.sources.names import match, rank_step
 from tuimon.sources.pipe import Pipe
 
@@ -32,7 +32,7 @@ class Head:
 
     Attributes:
         name: its file name without the folder, "-" for a pipe.
-        text: its first bytes, at most HEAD.
+        text: its first bytes, HEAD of them or a longer first line.
     """
 
     name: str
@@ -96,7 +96,11 @@ def is_jsonl(head: Head) -> bool:
     lines = head.lines
     # A torn last line says nothing, unless it is all there is.
     whole = lines[:-1] if len(lines) > 1 and not head.text.endswith((b"\n", b"\r")) else lines
-    begins = _OBJECT_OR_DICT if head.name.endswith((".jsonl", ".ndjson")) else _OBJECT
+    named = head.name.endswith((".jsonl", ".ndjson"))
+    begins = _OBJECT_OR_DICT if named else _OBJECT
+    if named and len(lines) == 1 and len(head.text) > LONGEST_LINE and begins.match(lines[0]):
+        # A header that is too long to be read, with a run behind it.
+        return True
     objects = [line for line in whole if begins.match(line) and line.endswith((b"}", b"},"))]
     if not objects or len(objects) < 0.6 * len(whole):
         return False
@@ -267,9 +271,12 @@ def by_key(key: str) -> Format:
 
 
 def read_head(path: str | os.PathLike[str]) -> Head:
-    """The beginning of a file. Raises OSError."""
+    """The beginning of a file, with the whole of a first line that is longer. Raises OSError."""
     with open(path, "rb") as file:
-        return Head(os.path.basename(os.fspath(path)), file.read(HEAD))
+        text = file.read(HEAD)
+        if len(text) == HEAD and b"\n" not in text:
+            text += file.read(LONGEST_LINE)
+    return Head(os.path.basename(os.fspath(path)), text)
 
 
 def make(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -82,9 +83,7 @@ class JsonFile(RowSource[Row]):
             if signature == self._signature:
                 return
             if facts.st_size > LARGEST:
-                raise SourceError(
-                    f"{plain_text(name)} is a JSON document of over {LARGEST >> 20} MB: too large to be held"
-                )
+                raise SourceError(_too_large(name, file.read(_OPENING)))
             text = file.read(LARGEST)
         self._signature = signature
         document = _decoded(text)
@@ -108,6 +107,20 @@ class JsonFile(RowSource[Row]):
             self.learn(rows)
         self.waiting = [*self.waiting, *rows[common:]]
         self._seen = rows
+
+
+_OPENING = 1 << 16
+"""Bytes of a document that tell what kind of one it is."""
+
+
+def _too_large(name: str, start: bytes) -> str:
+    """That a document is too large, and how to make JSON Lines of it, which are read bit by bit."""
+    shown = plain_text(name)
+    message = f"{shown} is a JSON document of over {LARGEST >> 20} MB: too large to be held. "
+    if b'"log_history"' not in start and not start.lstrip().startswith(b"["):
+        return f"{message}Write JSON Lines, one object per step"
+    which = ".log_history[]" if b'"log_history"' in start else ".[]"
+    return f"{message}As JSON Lines it can be read: jq -c '{which}' {shlex.quote(shown)} > run.jsonl"
 
 
 def newest_state(folder: str) -> str:
