@@ -7,8 +7,9 @@ import math
 import pytest
 
 from tuimon.record import Mark
-from tuimon.sources.columns import Columns, floats, unix_time
+from tuimon.sources.columns import Columns
 from tuimon.sources.names import MOST_METRICS
+from tuimon.sources.values import floats, unix_time
 
 NAN = math.nan
 

@@ -34,8 +34,8 @@ _ENDINGS = frozenset(
 """Endings of files that may hold a log; a name without any, or with a number for one, may as well."""
 
 _PROSE = frozenset(
-    ["readme", "license", "licence", "copying", "notice", "authors", "changelog", "changes", "todo"]
-    + ["citation", "requirements", "cmakelists", "makefile", "dockerfile", "jenkinsfile"]
+    "readme license licence copying notice authors changelog changes todo citation requirements cmakelists makefile "
+    "dockerfile jenkinsfile".split()
 )
 """Names, without an ending, of files that people write: a loss of 0.3 that one of them reports is no run."""
 
