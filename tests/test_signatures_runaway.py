@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from tests.streams import Change, Metrics, found, header, loud, run, watched
+from tests.streams import Change, Metrics, Row, found, header, loud, run, watched
 from tuimon.monitor import Monitor
 from tuimon.record import Batch
+from tuimon.signatures.finding import Finding
 from tuimon.signatures.runaway import Runaway
 
 
@@ -51,3 +52,51 @@ def test_what_is_kept_before_the_objective_is_known_does_not_depend_on_the_reads
         runaway = next(detector for detector in monitor._fold.detectors if isinstance(detector, Runaway))
         kept.append((runaway._first, list(runaway._recent)))
     assert kept[0] == kept[1]
+
+
+def told(rows: list[Row]) -> list[Finding]:
+    """What is said of a loss of reinforcement learning."""
+    return [finding for finding in watched(rows, header(objective="rl")).findings if finding.severity == "failure"]
+
+
+def test_a_rewind_ends_what_was_told() -> None:
+    """The run goes back to a checkpoint from before the growth, and stays small."""
+    rows = run(800, growing(1e9)) + run(600, growing(1.0), start=150)
+    (finding,) = told(rows)
+    assert not finding.active and finding.ended_step == 799
+    assert finding.detected_step <= 580
+
+
+def test_what_grows_again_after_a_rewind_goes_on() -> None:
+    """Two findings of overlapping steps are one; it is not over because its first half is."""
+    (finding,) = told(run(800, growing(1e9)) + run(650, growing(1e9), start=150))
+    assert finding.active and finding.ended_step is None
+    assert finding.detected_step <= 580
+
+
+def test_a_rewind_before_the_millionfold_leaves_nothing() -> None:
+    """At step 420 the loss is at fifty thousand times its first size; the next pass holds."""
+    assert told(run(420, growing(1e9)) + run(400, growing(1.0), start=200)) == []
+
+
+def test_a_log_that_begins_again_at_the_start_is_another_run() -> None:
+    """Its losses are a millionfold of those before from the first one on, and stand."""
+    rows = run(100, growing(1.0)) + [
+        (step, at, {**m, "loss": 1e8 * (m["loss"] or 0)}) for step, at, m in run(400, growing(1.0))
+    ]
+    assert told(rows) == []
+
+
+def test_a_loss_that_comes_back_is_over() -> None:
+    rows = run(700, growing(1e9)) + run(300, growing(1.0), start=700)
+    (finding,) = told(rows)
+    assert not finding.active and 700 < (finding.ended_step or 0) <= 716
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_any_split_of_a_rewind_says_the_same(size: int) -> None:
+    rows = run(800, growing(1e9)) + run(650, growing(1e9), start=150)
+    monitor = Monitor()
+    for start in range(0, len(rows), size):
+        monitor.feed(Batch.from_rows(rows[start : start + size], marks=(header(objective="rl"),) if not start else ()))
+    assert monitor.snapshot.findings == watched(rows, header(objective="rl")).findings

@@ -40,7 +40,9 @@ def _once(findings: Sequence[Finding]) -> list[Finding]:
             continue
         told = finding if RANK[finding.severity] > RANK[kept[place].severity] else kept[place]
         known = min(finding.detected_step, kept[place].detected_step)
-        kept[place] = replace(told, detected_step=max(known, told.onset_step))
+        active = kept[place].active or finding.active  # one that is over for one of them goes on for the other
+        ended = None if active else told.ended_step
+        kept[place] = replace(told, detected_step=max(known, told.onset_step), active=active, ended_step=ended)
     return kept
 
 

@@ -18,12 +18,16 @@ FIRST, RECENT = 16, 16
 MILLIONFOLD, THOUSANDFOLD = 1e6, 1e3
 """Times its first size at which it is told, and from which it is dated: critics and returns move a loss by tens."""
 
+KEPT = 8
+"""Findings kept that are over."""
+
 
 class Runaway(Detector):
     """A loss that is not meant to fall, of reinforcement learning or a contest of networks, grew a millionfold.
 
     Nothing less says anything of such a loss; this much no change of policy does. The median size of the last 16 losses
-    is compared with that of the first 16, dated where the size last passed a thousandfold. Errs on units that change.
+    is compared with that of the first 16, dated where the size last passed a thousandfold, and over when it is below
+    that again. Errs on units that change.
     """
 
     def __init__(self) -> None:
@@ -31,6 +35,7 @@ class Runaway(Detector):
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._onset: int | None = None
         self._finding: Finding | None = None
+        self._over: deque[Finding] = deque(maxlen=KEPT)
 
     def update(self, stretch: Stretch) -> None:
         """Looks only at runs that no other rule for the loss is for."""
@@ -49,25 +54,32 @@ class Runaway(Detector):
 
     def _look(self, step: int) -> None:
         first = median(self._first)
+        now = median(self._recent) if len(self._recent) == RECENT else 0.0
+        if self._finding is not None:
+            if len(self._recent) == RECENT and now <= THOUSANDFOLD * first:
+                self._end(step)
+            return
         if self._recent[-1] <= THOUSANDFOLD * first:
-            self._onset = None if self._finding is None else self._onset
+            self._onset = None
         elif self._onset is None:
             self._onset = step
-        if self._finding is not None or self._onset is None or first <= 0.0:
-            return
-        now = median(self._recent)
-        if len(self._recent) == RECENT and now > MILLIONFOLD * first:
+        if self._onset is not None and now > MILLIONFOLD * first > 0.0:
             why = f"loss {short(first)} in the first {FIRST} records -> {short(now)} at {step}"
             self._finding = Finding("lr-too-high", "divergence", "failure", self._onset, step, True, why)
 
+    def _end(self, step: int | None) -> None:
+        if self._finding is not None:
+            self._over.append(replace(self._finding, active=False, ended_step=step))
+        self._finding = self._onset = None
+
     def rewind(self, step: int, course: Course) -> None:
-        """What was told is over; the start stays what it was."""
-        if self._finding is not None and self._finding.active:
-            self._finding = replace(self._finding, active=False, ended_step=course.last_step)
+        """What was told is over; the start stays what it was, unless the log goes back to it."""
+        self._end(course.last_step)
         self._recent.clear()
-        self._onset = None
+        if course.first_step is None or step <= course.first_step:
+            self._first = []
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """At most the first one."""
-        return (self._finding,) if self._finding is not None else ()
+        """The growths that are over, and the one that goes on."""
+        return (*self._over, self._finding) if self._finding is not None else tuple(self._over)
