@@ -68,8 +68,9 @@ class Terminal:
             os.dup2(self.slave, 1)
             os.dup2(self.slave, 2)
             os.closerange(3, 256)
-            for number in ignore:
-                signal.signal(number, signal.SIG_IGN)
+            # Whatever the tests themselves were started under, `nohup` among it.
+            for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_IGN if number in ignore else signal.SIG_DFL)
             calm = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
             os.execve(command[0], list(command), {**calm, "TERM": "xterm-256color", **environment})
         finally:

@@ -114,6 +114,19 @@ def test_a_stop_that_no_program_can_see_leaves_the_terminal_as_it_was_in_the_end
         assert terminal.restored
 
 
+def test_signals_in_the_middle_of_a_write_do_not_stop_the_program(log: Path) -> None:
+    with shown(log) as terminal:
+        terminal.until(lambda: is_whole(terminal))
+        for step in range(301, 361, 2):
+            grow(log, jsonl(losses(2, first=step)))
+            terminal.signal(signal.SIGCONT)
+            terminal.take(0.002)
+        terminal.until("step 360")
+        terminal.press("q")
+        assert terminal.wait() == 0
+        assert terminal.restored
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_ends_and_leaves_the_terminal_as_it_was(log: Path, number: signal.Signals) -> None:
     with shown(log) as terminal:

@@ -15,7 +15,7 @@ from tuimon.app.acting import ActingApp, FilterLine
 from tuimon.app.drawing import EXIT_HUNG_UP
 from tuimon.app.following import Place
 from tuimon.app.messages import Arrived, StatusChanged
-from tuimon.app.terminal import on_continued, on_signals, only_clicks
+from tuimon.app.terminal import on_signals, on_stops, only_clicks
 from tuimon.app.themes import THEMES, variables
 from tuimon.follow import Status
 from tuimon.monitor import Monitor, Snapshot
@@ -141,7 +141,7 @@ class MonitorApp(ActingApp):
         only_clicks(self._driver)
         if not self.is_headless:
             on_signals(self.leave)
-            on_continued(self._driver)
+            on_stops(self._driver)
             self.app_resume_signal.subscribe(self, self._continued)
         self.set_interval(GLANCE, self.glance)
         if self.options.notice:

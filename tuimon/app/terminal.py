@@ -11,7 +11,6 @@ import termios
 import threading
 import time
 from collections.abc import Callable
-from types import FrameType
 from typing import Literal
 
 from textual.driver import Driver
@@ -82,23 +81,29 @@ def on_signals(leave: Callable[[int], object]) -> None:
                 loop.add_signal_handler(number, told, number)
 
 
-def on_continued(driver: Driver | None) -> None:
-    """Has the terminal taken over anew after a stop that this program was not told of (SIGSTOP, a frozen container).
+def on_stops(driver: Driver | None) -> None:
+    """Has the terminal given back on Ctrl+Z and taken over anew afterwards, from the event loop.
 
-    The toolkit starts a second reader of keys then, beside the one that is still there. Each key wakes both, one gets
-    it, and the other waits in a read that nobody can end: the program hangs when it is to leave.
+    Two faults of the toolkit's own handlers, which run in the middle of whatever is going on:
+    a signal that comes during a write to the terminal writes too, and waits for ever for the lock that it interrupted;
+    after a stop that nobody told of (SIGSTOP, a frozen container) a second reader of keys starts beside the one that is
+    still there: each key wakes both, one gets it, and the other waits in a read that nobody can end.
     """
-    takes_over = signal.getsignal(signal.SIGCONT)
-    if driver is None or not callable(takes_over):
+    stop, takes_over = signal.getsignal(signal.SIGTSTP), signal.getsignal(signal.SIGCONT)
+    if driver is None or not callable(stop) or not callable(takes_over):
         return
 
-    def continued(number: int, frame: FrameType | None) -> None:
+    def continued() -> None:
+        if terminal_state() == "gone":
+            return  # a hang-up continues the program too, and what is written then is never taken
         if any(thread.name == INPUT for thread in threading.enumerate()):
             driver.suspend_application_mode()
-        takes_over(number, frame)
+        takes_over(signal.SIGCONT, None)
 
-    with contextlib.suppress(ValueError):  # outside the main thread signals are not ours
-        signal.signal(signal.SIGCONT, continued)
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(ValueError, RuntimeError):  # outside the main thread signals are not ours
+        loop.add_signal_handler(signal.SIGTSTP, stop, signal.SIGTSTP, None)
+        loop.add_signal_handler(signal.SIGCONT, continued)
 
 
 def discard_output() -> None:
