@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tuimon.app.config import Config, config, config_path
 from tuimon.app.keymap import Wish, key_named, remapped
-from tuimon.panels.keys import KEYS, cap_of
+from tuimon.panels.keys import ALL, USES, cap_of
 
 
 def written(folder: Path, text: str) -> str:
@@ -73,7 +73,7 @@ def test_a_key_of_ones_own_takes_the_place_of_the_usual_ones(words: str, tmp_pat
     assert own.keys != ("n",)
     assert len(own.cap) <= len(words)
     untouched = {"quit", "zoom-in", "zoom-out", "pause", "filter", "nan-onset"}
-    assert [key for key in found.keys if key.name not in untouched] == [k for k in KEYS if k.name not in untouched]
+    assert [key for key in found.keys if key.name not in untouched] == [k for k in ALL if k.name not in untouched]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,10 @@ def test_a_key_of_ones_own_takes_the_place_of_the_usual_ones(words: str, tmp_pat
         ("nan-onset = e", "e cannot be nan-onset: it is next-finding already"),
         ("nan-onset = tab", "no key is called tab"),
         ("nan-onset = f L", "L cannot be nan-onset: it is log already"),
+        ("row-down = b", "b cannot be row-down: it is lab already, in the explanation"),
+        ("yes = n", "n cannot be yes: it is no already, in the triage"),
+        ("zoom-in = 1", "1 cannot be zoom-in: it is page 1 already, in the lab"),
+        ("page-down = Enter", "Enter cannot be page-down: it is open already, in the list of runs"),
     ],
 )
 def test_a_key_that_cannot_be_is_told_with_its_line_and_the_usual_ones_stay(
@@ -124,10 +128,14 @@ def test_two_things_may_change_their_keys(tmp_path: Path) -> None:
     assert (cap_of("next-finding", found.keys), cap_of("nan-onset", found.keys)) == ("n", "e")
 
 
-@given(st.lists(st.tuples(st.sampled_from([k.name for k in KEYS]), st.sampled_from("nexqghL?/0R")), max_size=8))
+@given(st.lists(st.tuples(st.sampled_from([k.name for k in ALL]), st.sampled_from("nexqghL?/0Rbtcu1M")), max_size=8))
 def test_no_wishes_leave_a_key_with_two_meanings_or_a_thing_without_one(wishes: list[tuple[str, str]]) -> None:
     keys, wrong = remapped([Wish(number, name, (key,)) for number, (name, key) in enumerate(wishes)])
-    names = [name for key in keys for name in key.keys]
+    by_name = {key.name: key.keys for key in keys}
+    for uses in USES.values():
+        names = [name for use in uses for name in use.keys or by_name[use.name]]
+        assert len(set(names)) == len(names)
+    names = [name for key in keys if key.action for name in key.keys]
     assert len(set(names)) == len(names)
     assert all(key.keys and key.cap for key in keys)
     assert len(wrong) <= len(wishes)

@@ -19,26 +19,31 @@ from tuimon.app.lab import LabApp, LabScreen, LabSheet
 from tuimon.app.triage import TriageScreen
 from tuimon.cli import main
 from tuimon.panels.ink import width_of
-from tuimon.panels.lab.bench import KNOBS, PAGES, Bench, pressed
+from tuimon.panels.lab.bench import KNOBS, PAGES, Bench, turned
 from tuimon.panels.lab.figure import figure
 from tuimon.panels.plot import bins_of, joined, plotted
 from tuimon.scale import Scale
 from tuimon.triage import Triage
 
-KEYS = sorted(
-    {key for knob in KNOBS for key in (*knob.less, *knob.more)} | {"1", "2", "3", "4", "tab", "shift+tab", "z"}
-)
+NAMES = sorted({name for knob in KNOBS for name in (knob.less, knob.more)} | {"log"})
 
 
 def words(bench: Bench, width: int = 100, height: int = 30) -> str:
     return "\n".join("".join(span.text for span in line) for line in figure(bench, width, height))
 
 
-@given(st.lists(st.sampled_from(KEYS), max_size=60), st.integers(20, 200), st.integers(1, 60), st.booleans())
-def test_any_keys_in_any_room_give_a_whole_picture(keys: list[str], width: int, height: int, ascii_only: bool) -> None:
+@given(
+    st.lists(st.sampled_from([*NAMES, 0, 1, 2, 3]), max_size=60),
+    st.integers(20, 200),
+    st.integers(1, 60),
+    st.booleans(),
+)
+def test_any_keys_in_any_room_give_a_whole_picture(
+    keys: list[str | int], width: int, height: int, ascii_only: bool
+) -> None:
     bench = Bench()
     for key in keys:
-        bench = pressed(bench, key)
+        bench = replace(bench, page=key) if isinstance(key, int) else turned(bench, key)
     lines = figure(bench, width, height, ascii_only)
     assert len(lines) == max(height, 2)
     if ascii_only:
@@ -54,11 +59,11 @@ def test_no_line_of_a_page_is_cut_in_a_usual_terminal(page: int, width: int, hei
 def test_the_flip_stands_exactly_at_the_limit() -> None:
     bench = Bench(lr=0.475, curvature=4.0)
     assert "bounces" in words(bench)
-    at = pressed(bench, "right")
+    at = turned(bench, "step-forward")
     assert at.lr == pytest.approx(bench.limit)
     assert "It stands at the limit" in words(at)
-    assert "It blows up" in words(pressed(at, "right"))
-    assert "1 - lr*a = -1.100" in words(pressed(at, "right"))
+    assert "It blows up" in words(turned(at, "step-forward"))
+    assert "1 - lr*a = -1.100" in words(turned(at, "step-forward"))
 
 
 def test_as_many_presses_back_lead_back() -> None:
@@ -67,7 +72,7 @@ def test_as_many_presses_back_lead_back() -> None:
         here = replace(bench, page=page)
         for knob in KNOBS:
             if page in knob.pages:
-                there = pressed(pressed(here, knob.more[0]), knob.less[0])
+                there = turned(turned(here, knob.more), knob.less)
                 assert there == replace(here, lr=pytest.approx(here.lr)), knob.word
 
 

@@ -17,7 +17,7 @@ from tuimon.app.config import config
 from tuimon.catalogue import ROWS
 from tuimon.cli import COMMANDS
 from tuimon.commands.table import markdown
-from tuimon.panels.keys import KEYS
+from tuimon.panels.keys import ALL
 from tuimon.record import BadLine
 from tuimon.sources.sniff import FORMATS
 from tuimon.sources.tail import Tail
@@ -89,9 +89,9 @@ def test_the_table_of_keys_names_every_key_and_everything_that_can_have_another(
     table = text.partition("| key | | name |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| ([^|]*) \|[^|]*\|([^|]*)\|$", table, re.MULTILINE)
     named = [name for _, names in rows for name in re.findall(r"`([^`]+)`", names)]
-    assert sorted(named) == sorted(key.name for key in KEYS if key.name)
+    assert sorted(named) == sorted(key.name for key in ALL if key.name)
     told = {cap for caps, _ in rows for cap in re.findall(r"`([^`]+)`", caps)}
-    caps = {cap for key in KEYS for cap in key.cap.split()} - set("←→↑↓") - {"S-Tab"}
+    caps = {cap for key in ALL for cap in key.cap.split()} - set("←→↑↓") - {"S-Tab"}
     assert told == caps
 
 
@@ -101,4 +101,4 @@ def test_the_example_of_keys_is_understood(tmp_path: Path) -> None:
     (tmp_path / "config.ini").write_text(block[1])
     found = config(str(tmp_path / "config.ini"))
     assert not found.wrong
-    assert found.keys != KEYS
+    assert found.keys != ALL

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widgets import Input
 
+from tuimon.app.bound import keymap, of_monitor
 from tuimon.app.drawing import DrawingApp
 from tuimon.app.explain import ExplainScreen
 from tuimon.app.following import SAID, Place
@@ -18,7 +19,7 @@ from tuimon.monitor import Monitor
 from tuimon.panels import moves, rows
 from tuimon.panels.desk import Desk
 from tuimon.panels.grid import PanelGrid
-from tuimon.panels.keys import KEYS, Keys, cap_of
+from tuimon.panels.keys import Keys
 from tuimon.panels.metric import MetricPanel
 from tuimon.panels.records import RecordsView
 from tuimon.panels.table import SymptomTable
@@ -34,13 +35,10 @@ class ActingApp(DrawingApp):
 
     Args:
         place, fps: as DrawingApp takes them.
-        keys: KEYS in their order, as the user wants them.
+        keys: all of them, as the user wants them.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "quit", show=False, priority=True),
-        *(Binding(",".join(key.keys), key.action, key.word, show=False, id=key.name or None) for key in KEYS),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = of_monitor()
 
     def __init__(self, place: Place | None, fps: float, keys: Keys) -> None:
         super().__init__(place, fps)
@@ -48,12 +46,7 @@ class ActingApp(DrawingApp):
         self.desk = Desk()
         self.keys = keys
         self._hushing: Timer | None = None
-        self.set_keymap(
-            {key.name: ",".join(key.keys) for key, usual in zip(keys, KEYS, strict=True) if key.keys != usual.keys}
-        )
-
-    def cap(self, name: str) -> str:
-        return cap_of(name, self.keys)
+        self.set_keymap(keymap(keys))
 
     def lay(self, desk: Desk) -> None:
         """The user's side of the screen is `desk` from now on; what it says stands there for a few seconds."""
@@ -102,7 +95,7 @@ class ActingApp(DrawingApp):
             # The filter left no row; the table says how to clear it.
             return
         store, file = self.monitor.store, self.taken.path
-        self.push_screen(ExplainScreen(row, scene.snapshot, store, file=file, ascii_only=scene.ascii))
+        self.push_screen(ExplainScreen(row, scene.snapshot, store, file=file, ascii_only=scene.ascii, keys=self.keys))
 
     def action_filter(self) -> None:
         self.screen.add_class("-filter")

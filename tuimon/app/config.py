@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tuimon.app.keymap import Wish, remapped
-from tuimon.panels.keys import KEYS, Keys
+from tuimon.panels.keys import ALL, Keys
 
 LARGEST = 1 << 16
 """Bytes of the file that are read: a hundred times what an honest one holds."""
@@ -48,7 +48,7 @@ class Config:
     """
 
     screen: Mapping[str, Default] = field(default_factory=dict)
-    keys: Keys = KEYS
+    keys: Keys = ALL
     wrong: tuple[str, ...] = ()
 
     @property

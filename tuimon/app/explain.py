@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import ModalScreen
 
+from tuimon.app.bound import of_screen
 from tuimon.app.lab import LabScreen
 from tuimon.app.triage import TriageScreen
 from tuimon.catalogue import Row
@@ -21,6 +21,7 @@ from tuimon.measured import measured
 from tuimon.monitor import Snapshot
 from tuimon.panels.footer import hints
 from tuimon.panels.ink import Line, Span, folded, width_of
+from tuimon.panels.keys import ALL, Keys, spelled
 from tuimon.panels.lab.bench import bench_of
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
@@ -32,7 +33,10 @@ from tuimon.triage import load, state_path, triage_of
 LEAST, WIDEST = 24, 100
 """Columns of text: with fewer it is folded once more; longer lines are hard to read."""
 
-KEYS = "j k scroll  c checks  b lab  t triage  q back"
+HINTS = "{row-down} {row-up} scroll  {checks} checks  {lab} lab  {triage} triage  {quit} back"
+
+FAR = 10**6
+"""Lines that lead to an end of any text."""
 
 
 class ExplainSheet(Sheet, can_focus=True):
@@ -43,15 +47,19 @@ class ExplainSheet(Sheet, can_focus=True):
         findings: of the run, that lit this row.
         remarks: what can be said in numbers about this run.
         ascii_only: no character beyond ASCII.
+        keys: all of them, as the user wants them.
     """
 
-    def __init__(self, row: Row, findings: Sequence[Finding], remarks: Sequence[str], ascii_only: bool) -> None:
+    def __init__(
+        self, row: Row, findings: Sequence[Finding], remarks: Sequence[str], ascii_only: bool, keys: Keys = ALL
+    ) -> None:
         super().__init__()
         self.top = 0
         self._row = row
         self._findings = findings
         self._remarks = remarks
         self._ascii = ascii_only
+        self._hints = spelled(HINTS, keys)
         self._drawn: list[str] = []
         self._drawn_for = 0
 
@@ -90,52 +98,53 @@ class ExplainSheet(Sheet, can_focus=True):
         self.top = max(0, min(self.top, len(lines) - room))
         shown = [(span,) for span in lines[self.top : self.top + room]]
         below = len(lines) - self.top - room
-        keys = hints(KEYS, width - 1)
+        keys = hints(self._hints, width - 1)
         foot: Line = (Span(f" {keys}", "key"), Span(f"  {below} more lines" if below > 0 else "", "dim"))
         if width_of(foot) > width:
             foot = foot[:1]
         return [*shown, *[()] * (room - len(shown)), foot]
 
-    def on_key(self, event: events.Key) -> None:
-        page = max(self.size.height - 2, 1)
-        by = {"j": 1, "down": 1, "k": -1, "up": -1, "pagedown": page, "space": page, "pageup": -page}
-        ends = {"home": -(10**6), "end": 10**6}
-        amount = by.get(event.key, ends.get(event.key))
-        if event.key == "c":
-            checks = (place for place, line in enumerate(self.lines(self.size.width)) if line.text.startswith(" CHECK"))
-            amount = next(checks, self.top) - self.top
-        if amount is not None:
-            self.top += amount
-            event.stop()
-            event.prevent_default()
-            self.draw()
+    def scroll(self, lines: int) -> None:
+        """Moves the text by so many lines, as far as it goes."""
+        self.top += lines
+        self.draw()
+
+    def show_checks(self) -> None:
+        """Moves to the first check."""
+        checks = (place for place, line in enumerate(self.lines(self.size.width)) if line.text.startswith(" CHECK"))
+        self.scroll(next(checks, self.top) - self.top)
 
 
 class ExplainScreen(ModalScreen[None]):
-    """The row as a screen; q and Esc go back.
+    """The row as a screen.
 
     Args:
         row: the row of the table.
         snapshot, store: of the run.
         file: path of the run, beside which triage keeps its answers; empty to forget them.
         ascii_only: no character beyond ASCII.
+        keys: all of them, as the user wants them.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "app.quit", show=False),
-        Binding("q,escape,x", "leave", "back", show=False),
-        Binding("b", "lab", "lab", show=False),
-        Binding("t", "triage", "triage", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = of_screen("explanation")
     DEFAULT_CSS = "ExplainSheet { height: 1fr; }"
 
-    def __init__(self, row: Row, snapshot: Snapshot, store: Store, *, file: str = "", ascii_only: bool = False) -> None:
+    def __init__(
+        self,
+        row: Row,
+        snapshot: Snapshot,
+        store: Store,
+        *,
+        file: str = "",
+        ascii_only: bool = False,
+        keys: Keys = ALL,
+    ) -> None:
         super().__init__()
-        self._row, self._snapshot, self._file, self._ascii = row, snapshot, file, ascii_only
+        self._row, self._snapshot, self._file, self._ascii, self._keys = row, snapshot, file, ascii_only, keys
         self._estimate = estimate_for(row.signature, row.family, snapshot, store)
         findings = [finding for finding in snapshot.findings if finding.row == row.signature]
         remarks = measured(findings[-1], snapshot, store) if findings else []
-        self._sheet = ExplainSheet(row, findings, remarks, ascii_only)
+        self._sheet = ExplainSheet(row, findings, remarks, ascii_only, keys)
 
     def compose(self) -> ComposeResult:
         yield self._sheet
@@ -146,10 +155,22 @@ class ExplainScreen(ModalScreen[None]):
     def action_leave(self) -> None:
         self.dismiss()
 
+    def action_move(self, lines: int) -> None:
+        self._sheet.scroll(lines)
+
+    def action_page(self, pages: int) -> None:
+        self._sheet.scroll(pages * max(self._sheet.size.height - 2, 1))
+
+    def action_go(self, end: int) -> None:
+        self._sheet.scroll(end * FAR)
+
+    def action_checks(self) -> None:
+        self._sheet.show_checks()
+
     def action_lab(self) -> None:
-        self.app.push_screen(LabScreen(bench_of(self._estimate), self._ascii))
+        self.app.push_screen(LabScreen(bench_of(self._estimate), self._ascii, self._keys))
 
     def action_triage(self) -> None:
         triage = triage_of(self._snapshot, procedure_of(self._row.signature, self._row.family))
         path = state_path(self._file) if self._file and self._file != "-" else None
-        self.app.push_screen(TriageScreen(load(path, triage) if path else triage, path, self._ascii))
+        self.app.push_screen(TriageScreen(load(path, triage) if path else triage, path, self._ascii, self._keys))

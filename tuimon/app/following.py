@@ -15,7 +15,7 @@ from tuimon.app.runs import RunsScreen
 from tuimon.app.taken import Taken, taken
 from tuimon.follow import Follower, Status
 from tuimon.monitor import Snapshot
-from tuimon.panels.keys import cap_of
+from tuimon.panels.keys import ALL, Keys, cap_of
 from tuimon.panels.runs import Shelf
 from tuimon.plain import plain_text
 from tuimon.record import Batch, Mark
@@ -61,6 +61,9 @@ class FollowingApp(App[None]):
         place: what to follow; None when batches are posted by somebody else (a test).
     """
 
+    keys: Keys = ALL
+    """All of them, as the user wants them."""
+
     def __init__(self, place: Place | None) -> None:
         # All themes leave colours to the terminal; said here, NO_COLOR takes them away and does not replace them.
         super().__init__(ansi_color=True)
@@ -104,7 +107,7 @@ class FollowingApp(App[None]):
 
     def cap(self, name: str) -> str:
         """What the key that does `name` is called."""
-        return cap_of(name)
+        return cap_of(name, self.keys)
 
     # The one input.
 
@@ -256,7 +259,7 @@ class FollowingApp(App[None]):
         title, semicolon, rest = self.taken.described.partition(";")
         # Without the count of records, which grows.
         described = title.partition(",")[0] + semicolon + rest
-        return Shelf(self.listing, self.taken.path, self.known(), described, self.now(), note)
+        return Shelf(self.listing, self.taken.path, self.known(), described, self.now(), note, self.keys)
 
     def on_surveyed(self, message: Surveyed) -> None:
         self.listing = message.listing

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 from tuimon.panels.ink import Line, Span, fit, width_of, wrap
-from tuimon.panels.keys import KEYS, Keys
+from tuimon.panels.keys import ALL, Keys
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 
@@ -23,9 +23,10 @@ TWO_COLUMNS = 76
 """Cells from which keys stand in two columns: under that, texts would wrap into more lines than they save."""
 
 
-def help_pages(width: int, height: int, keys: Keys = KEYS) -> list[list[Line]]:
-    """All keys, in one column where they fit, else in two, else on several pages; no text is cut."""
+def help_pages(width: int, height: int, keys: Keys = ALL) -> list[list[Line]]:
+    """The keys of the monitor's screen: in one column or two, where they fit, else on several pages; no text is cut."""
     room = max(height - 2, 1)
+    keys = tuple(key for key in keys if key.action)
     single = [line for block in _blocks(keys, width) for line in block]
     rows = single
     if len(single) > room - 2 and width >= TWO_COLUMNS:
@@ -89,13 +90,14 @@ class HelpSheet(Sheet):
 
 
 class HelpScreen(ModalScreen[None]):
-    """Closes at any key once all pages were shown; q and Esc close it at once."""
+    """Closes at any key once all pages were shown; Esc and what leaves the program close it at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, keys: Keys = KEYS) -> None:
+    def __init__(self, keys: Keys = ALL) -> None:
         super().__init__()
         self._keys = keys
+        self._leaving = {"escape", *(name for key in keys if key.name == "quit" for name in key.keys)}
 
     def compose(self) -> ComposeResult:
         yield HelpSheet(self._keys)
@@ -105,7 +107,7 @@ class HelpScreen(ModalScreen[None]):
         if not self.is_current:
             # Of keys typed at once the first has closed this; the others were meant for what lies under it.
             self.app.post_message(event)
-        elif event.key in {"q", "escape"} or not self.query_one(HelpSheet).turn():
+        elif event.key in self._leaving or not self.query_one(HelpSheet).turn():
             self.dismiss()
 
     def on_click(self) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tuimon.panels.keys import KEYS, Key, Keys
+from tuimon.panels.keys import ALL, USES, Key, Keys
 
 NAMED = {  # what the user writes -> (what the toolkit calls it, what the footer calls it)
     "space": ("space", "Space"),
@@ -48,7 +48,7 @@ def key_named(word: str) -> tuple[str, str] | None:
     return NAMED.get(word.lower())
 
 
-def remapped(wishes: Sequence[Wish], keys: Keys = KEYS) -> tuple[Keys, list[tuple[int, str]]]:
+def remapped(wishes: Sequence[Wish], keys: Keys = ALL) -> tuple[Keys, list[tuple[int, str]]]:
     """All keys as the user wants them.
 
     Returns:
@@ -98,18 +98,26 @@ def _trouble(wish: Wish, names: dict[str, Key], granted: dict[str, tuple[int, Ke
 
 def _clash(keys: Keys, granted: dict[str, tuple[int, Key]]) -> tuple[str, str] | None:
     """Which wish has to go because another thing has its key, the later one of two; and why."""
-    owners: dict[str, Key] = {}
-    for key in keys:
-        for name in key.keys:
-            other = owners.setdefault(name, key)
-            if other is key:
-                continue
-            first, second = sorted(
-                (other, key), key=lambda owner: granted[owner.name][0] if owner.name in granted else -1
-            )
-            shown = second.cap if len(second.keys) == 1 else name
-            return (
-                second.name,
-                f"{shown} cannot be {second.name}: it is {first.name or first.word or first.text} already",
-            )
+    for screen, together in _together(keys):
+        owners: dict[str, Key] = {}
+        for key in together:
+            for name in key.keys:
+                other = owners.setdefault(name, key)
+                if other is key:
+                    continue
+                first, second = sorted(
+                    (other, key), key=lambda owner: granted[owner.name][0] if owner.name in granted else -1
+                )
+                shown = second.cap if len(second.keys) == 1 else name
+                taken = first.name or first.word or first.text
+                return second.name, f"{shown} cannot be {second.name}: it is {taken} already{screen}"
     return None
+
+
+def _together(keys: Keys) -> Iterator[tuple[str, list[Key]]]:
+    """The keys that must not mean two things: those of each screen, behind what to call it in a sentence."""
+    yield "", [key for key in keys if key.action]
+    named = {key.name: key for key in keys if key.name}
+    for screen, uses in USES.items():
+        stay = [Key("", use.keys, use.name, use.action, "", use.name) for use in uses if use.keys]
+        yield f", in the {screen}", [*stay, *(named[use.name] for use in uses if not use.keys)]

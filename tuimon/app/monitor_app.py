@@ -24,7 +24,7 @@ from tuimon.panels.desk import Desk
 from tuimon.panels.footer import Footer
 from tuimon.panels.grid import PanelGrid
 from tuimon.panels.header import Header
-from tuimon.panels.keys import KEYS, Keys, in_ascii
+from tuimon.panels.keys import ALL, Keys, in_ascii
 from tuimon.panels.large import LargePanel
 from tuimon.panels.palette import DARK
 from tuimon.panels.preview import extent_of
@@ -59,7 +59,7 @@ class Options:
     theme: str = "dark"
     ascii: bool = False
     fps: float = 30.0
-    keys: Keys = KEYS
+    keys: Keys = ALL
     notice: str = ""
 
 

@@ -6,16 +6,18 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import ModalScreen
 
+from tuimon.app.bound import of_screen
 from tuimon.panels.ink import Line
 from tuimon.panels.runs import FIRST_ROW, Shelf, runs_lines, window
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 
-MOVES = {"j": 1, "down": 1, "k": -1, "up": -1, "home": -(10**6), "end": 10**6, "pagedown": 10, "pageup": -10}
+PAGE, FAR = 10, 10**6
+"""Runs that a page goes over, and that lead to an end of any list."""
 
 
 class RunsSheet(Sheet, can_focus=True):
@@ -45,13 +47,12 @@ class RunsSheet(Sheet, can_focus=True):
             self.chosen = shelf.shown if shelf.shown in shelf.paths else shelf.paths[0]
         self.draw()
 
-    def on_key(self, event: events.Key) -> None:
+    def move(self, by: int) -> None:
+        """Chooses the run so many lines further down, as far as there are any."""
         paths = self.shelf.paths
-        if event.key in MOVES and paths:
+        if paths:
             place = paths.index(self.chosen) if self.chosen in paths else 0
-            self.chosen = paths[max(0, min(place + MOVES[event.key], len(paths) - 1))]
-            event.stop()
-            event.prevent_default()
+            self.chosen = paths[max(0, min(place + by, len(paths) - 1))]
             self.draw()
 
     def on_click(self, event: events.Click) -> None:
@@ -71,12 +72,7 @@ class RunsScreen(ModalScreen[str]):
         ascii_only: no character beyond ASCII.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "app.quit", show=False),
-        Binding("q,escape,o", "leave", "back", show=False),
-        Binding("enter", "take", "watch it", show=False),
-        Binding("tab,shift+tab", "ignore", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = of_screen("list of runs")
     DEFAULT_CSS = "RunsSheet { height: 1fr; }"
 
     def __init__(self, shelf: Shelf, ascii_only: bool = False) -> None:
@@ -95,6 +91,15 @@ class RunsScreen(ModalScreen[str]):
 
     def action_leave(self) -> None:
         self.dismiss("")
+
+    def action_move(self, by: int) -> None:
+        self._sheet.move(by)
+
+    def action_page(self, pages: int) -> None:
+        self._sheet.move(pages * PAGE)
+
+    def action_go(self, end: int) -> None:
+        self._sheet.move(end * FAR)
 
     def action_take(self) -> None:
         chosen = self._sheet.chosen

@@ -6,22 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 from tuimon.app.alone import AloneApp
+from tuimon.app.bound import of_screen
 from tuimon.catalogue.procedure import PROCEDURES
 from tuimon.panels.ink import Line, Span
+from tuimon.panels.keys import ALL, Keys
 from tuimon.panels.scene import Scene
 from tuimon.panels.sheet import Sheet
 from tuimon.panels.triage import hidden_lines, triage_lines
 from tuimon.plain import plain_text
 from tuimon.triage import Answer, Triage, load, save
 
-MOVES = {"j": 1, "down": 1, "k": -1, "up": -1}
-ANSWERS: dict[str, Answer | None] = {"y": "yes", "n": "no", "u": None}
+ANSWERS: dict[str, Answer | None] = {"yes": "yes", "no": "no", "": None}
 
 
 class TriageSheet(Sheet, can_focus=True):
@@ -31,41 +31,35 @@ class TriageSheet(Sheet, can_focus=True):
         triage: where it stands.
         path: where answers are kept, None to forget them.
         ascii_only: no character beyond ASCII.
+        keys: all of them, as the user wants them.
     """
 
-    def __init__(self, triage: Triage, path: Path | None, ascii_only: bool) -> None:
+    def __init__(self, triage: Triage, path: Path | None, ascii_only: bool, keys: Keys = ALL) -> None:
         super().__init__()
         self.triage = triage
         self.chosen = 0
         self._skipped = 0
         self._path = path
         self._ascii = ascii_only
+        self._keys = keys
         self._trouble = ""
         self._choose_next_open()
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
         self._skipped = min(self._skipped, hidden_lines(self.triage, self.chosen, width, height))
-        lines = triage_lines(self.triage, self.chosen, width, height, self._ascii, self._skipped)
+        lines = triage_lines(self.triage, self.chosen, width, height, self._ascii, self._skipped, self._keys)
         return [*lines[:-1], (Span(f" {self._trouble}", "warning"),)] if self._trouble else lines
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key in MOVES:
-            self._move(MOVES[event.key])
-        elif event.key in ANSWERS:
-            self._answer(ANSWERS[event.key])
-        elif event.key == "tab":
-            names = list(PROCEDURES)
-            following = names[(names.index(self.triage.procedure) + 1) % len(names)]
-            fresh = replace(self.triage, procedure=following, lit="", answers={}, noted={}, seen="")
-            self.triage = load(self._path, fresh) if self._path else fresh
-            self._choose_next_open()
-        else:
-            return
-        event.stop()
-        event.prevent_default()
+    def other(self) -> None:
+        """Goes to the next procedure."""
+        names = list(PROCEDURES)
+        following = names[(names.index(self.triage.procedure) + 1) % len(names)]
+        fresh = replace(self.triage, procedure=following, lit="", answers={}, noted={}, seen="")
+        self.triage = load(self._path, fresh) if self._path else fresh
+        self._choose_next_open()
         self.draw()
 
-    def _move(self, by: int) -> None:
+    def move(self, by: int) -> None:
         """Through the opened question where it is longer than the screen, then to the next one."""
         skipped = self._skipped + by
         if 0 <= skipped <= hidden_lines(self.triage, self.chosen, *self.size):
@@ -73,8 +67,9 @@ class TriageSheet(Sheet, can_focus=True):
         else:
             self._skipped = 0
             self.chosen = (self.chosen + by) % len(self.triage.questions)
+        self.draw()
 
-    def _answer(self, answer: Answer | None) -> None:
+    def answer(self, answer: Answer | None) -> None:
         """Sets, keeps and moves on."""
         self.triage = self.triage.answered(self.triage.questions[self.chosen].key, answer)
         if self._path is not None:
@@ -85,6 +80,7 @@ class TriageSheet(Sheet, can_focus=True):
                 self._trouble = f"not kept: {plain_text(self._path, 60)}: {error.strerror}"
         if answer is not None:
             self._choose_next_open()
+        self.draw()
 
     def _choose_next_open(self) -> None:
         self._skipped = 0
@@ -96,17 +92,14 @@ class TriageSheet(Sheet, can_focus=True):
 
 
 class TriageScreen(ModalScreen[None]):
-    """The checklist as a screen; q and Esc go back to where it was opened from."""
+    """The checklist as a screen. Arguments as those of TriageSheet."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "app.quit", show=False),
-        Binding("q,escape", "leave", "back", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = of_screen("triage")
     DEFAULT_CSS = "TriageSheet { height: 1fr; }"
 
-    def __init__(self, triage: Triage, path: Path | None = None, ascii_only: bool = False) -> None:
+    def __init__(self, triage: Triage, path: Path | None = None, ascii_only: bool = False, keys: Keys = ALL) -> None:
         super().__init__()
-        self._sheet = TriageSheet(triage, path, ascii_only)
+        self._sheet = TriageSheet(triage, path, ascii_only, keys)
 
     def compose(self) -> ComposeResult:
         yield self._sheet
@@ -117,9 +110,25 @@ class TriageScreen(ModalScreen[None]):
     def action_leave(self) -> None:
         self.dismiss()
 
+    def action_move(self, by: int) -> None:
+        self._sheet.move(by)
+
+    def action_answer(self, word: str) -> None:
+        self._sheet.answer(ANSWERS[word])
+
+    def action_other(self) -> None:
+        self._sheet.other()
+
 
 class TriageApp(AloneApp):
     """The checklist alone."""
 
-    def __init__(self, triage: Triage, path: Path | None = None, theme: str = "dark", ascii_only: bool = False) -> None:
-        super().__init__(TriageScreen(triage, path, ascii_only), theme)
+    def __init__(
+        self,
+        triage: Triage,
+        path: Path | None = None,
+        theme: str = "dark",
+        ascii_only: bool = False,
+        keys: Keys = ALL,
+    ) -> None:
+        super().__init__(TriageScreen(triage, path, ascii_only, keys), theme, keys)

@@ -68,8 +68,9 @@ def run(args: argparse.Namespace) -> int:
             print("".join(span.text for span in line).rstrip())
         return 0
     from tuimon.app.lab import LabApp
+    from tuimon.commands.own import own_keys
 
-    LabApp(bench, args.theme, args.ascii).run()
+    LabApp(bench, args.theme, args.ascii, own_keys(args.ascii)).run()
     return 0
 
 

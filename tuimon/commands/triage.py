@@ -58,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
         _print(triage, args.ascii or not writes_pictures())
         return 0
     from tuimon.app.triage import TriageApp
+    from tuimon.commands.own import own_keys
 
-    TriageApp(triage, path, args.theme, args.ascii).run()
+    TriageApp(triage, path, args.theme, args.ascii, own_keys(args.ascii)).run()
     return 0
 
 

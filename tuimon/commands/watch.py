@@ -16,6 +16,7 @@ from tuimon.app.config import config, config_path
 from tuimon.commands.characters import writes_pictures
 from tuimon.commands.diagnose import add_source_arguments, complaint, input_name, source_arguments
 from tuimon.commands.early import early, keyboard_and_screen
+from tuimon.commands.own import told_config
 from tuimon.plain import plain_text
 
 if TYPE_CHECKING:
@@ -64,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
         from tuimon.commands import diagnose
 
         return diagnose.run(argparse.Namespace(**{**vars(args), "json": False, "fail_on": "failure"}))
-    for trouble in config(config_path()).wrong:
-        print(f"tuimon: {plain_text(trouble)}", file=sys.stderr)
+    told_config()
     try:
         return _print_once(args) if args.once else _follow(args)
     except (SourceError, OSError, ValueError) as error:

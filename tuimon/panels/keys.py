@@ -1,7 +1,8 @@
-"""Every key as data: bindings, footer and help all come from this table."""
+"""Every key as data: bindings, footers and help all come from these tables."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ class Key(NamedTuple):
         name: of what it does, in the user's file of defaults; empty for a key that stays where it is.
         keys: names of the keys, as the toolkit calls them.
         cap: what the footer and the help call them.
-        action: what they do; "move(...)" maps the desk to the next one.
+        action: what they do on the monitor's screen, where "move(...)" maps the desk to the next one; empty for a key
+            of other screens.
         word: for the footer, one or two words; empty for help only.
         text: for the help.
         rank: place in the footer where room is short, 0 first.
@@ -71,10 +73,68 @@ KEYS: Keys = (
     Key("", ("escape",), "Esc", "move('back')", "back", "close what is open; clear view", 15),
 )
 
+ELSEWHERE: Keys = (
+    Key("page-down", ("pagedown", "space"), "PgDn Space", "", "", "a page down"),
+    Key("page-up", ("pageup",), "PgUp", "", "", "a page up"),
+    Key("checks", ("c",), "c", "", "", "to the checks"),
+    Key("lab", ("b",), "b", "", "", "the lab"),
+    Key("triage", ("t",), "t", "", "", "the triage"),
+    Key("yes", ("y",), "y", "", "", "answer with yes"),
+    Key("no", ("n",), "n", "", "", "answer with no"),
+    Key("take-back", ("u",), "u", "", "", "take an answer back"),
+    Key("momentum-down", ("m",), "m", "", "", "less momentum"),
+    Key("momentum-up", ("M",), "M", "", "", "more momentum"),
+)
+"""What only the screens over the monitor's have."""
+
+ALL: Keys = (*KEYS, *ELSEWHERE)
+
+
+class Use(NamedTuple):
+    """What a key does on a screen over the monitor's.
+
+    Attributes:
+        name: of the key in ALL; of nothing there for `keys` that stay where they are.
+        action: of that screen.
+        keys: as the toolkit calls them, for a key that stays.
+    """
+
+    name: str
+    action: str
+    keys: tuple[str, ...] = ()
+
+
+_BACK = Use("quit", "leave"), Use("Esc", "leave", ("escape",))
+_UP_AND_DOWN = Use("row-down", "move(1)"), Use("row-up", "move(-1)")
+_PAGES = Use("page-down", "page(1)"), Use("page-up", "page(-1)")
+_ENDS = Use("first-step", "go(-1)"), Use("live", "go(1)")
+_TURNED = "step-back", "step-forward", "row-down", "row-up", "momentum-down", "momentum-up", "zoom-out", "zoom-in"
+
+USES: dict[str, tuple[Use, ...]] = {
+    "explanation": (
+        *(*_BACK, *_UP_AND_DOWN, *_PAGES, *_ENDS, Use("explain", "leave")),
+        *(Use("checks", "checks"), Use("lab", "lab"), Use("triage", "triage")),
+    ),
+    "triage": (
+        *(*_BACK, *_UP_AND_DOWN, Use("Tab", "other", ("tab",))),
+        *(Use("yes", "answer('yes')"), Use("no", "answer('no')"), Use("take-back", "answer('')")),
+    ),
+    "lab": (
+        *(*_BACK, Use("whole-run", "start_again"), *(Use(name, f"turn('{name}')") for name in _TURNED)),
+        *(Use("Tab", "other(1)", ("tab",)), Use("S-Tab", "other(-1)", ("shift+tab",))),
+        *(Use(f"page {number}", f"page({number})", (str(number),)) for number in range(1, 5)),
+    ),
+    "list of runs": (
+        *(*_BACK, *_UP_AND_DOWN, *_PAGES, *_ENDS, Use("runs", "leave"), Use("open", "take")),
+        Use("Tab", "ignore", ("tab", "shift+tab")),
+    ),
+}
+"""Screen -> what keys do there. A key that has a name does so by that name everywhere."""
+
 ASCII_CAPS = {"←": "Left", "→": "Right", "↑": "Up", "↓": "Down"}
 
 
-def cap_of(name: str, keys: Sequence[Key] = KEYS) -> str:
+def cap_of(name: str, keys: Sequence[Key] = ALL) -> str:
     """What the key that does `name` is called.
 
     Raises:
@@ -84,6 +144,11 @@ def cap_of(name: str, keys: Sequence[Key] = KEYS) -> str:
         if key.name == name:
             return key.cap
     raise KeyError(name)
+
+
+def spelled(text: str, keys: Sequence[Key]) -> str:
+    """`text` with what a key is called for each of its "{name}", the last of its caps: the letter beside an arrow."""
+    return re.sub(r"\{([a-z-]+)\}", lambda found: cap_of(found[1], keys).split(" ")[-1], text)
 
 
 def in_ascii(keys: Keys) -> Keys:

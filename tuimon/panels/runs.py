@@ -10,13 +10,14 @@ from tuimon.monitor import Snapshot
 from tuimon.panels import words
 from tuimon.panels.footer import hints
 from tuimon.panels.ink import Line, Span, fit, wrap
+from tuimon.panels.keys import ALL, Keys, spelled
 from tuimon.panels.marks import marks
 from tuimon.panels.verdict import WORDS
 from tuimon.plain import plain_text
 from tuimon.sources.runs import Run
 from tuimon.survey import Listing, Standing
 
-KEYS = "j k choose  Enter watch it  q back"
+HINTS = "{row-down} {row-up} choose  {open} watch it  {quit} back"
 
 PENDING = "..."
 """Stands where something is not known yet."""
@@ -42,6 +43,7 @@ class Shelf:
         described: what its input was taken for, in one line.
         now: Unix time in seconds.
         note: what to say while there is no run to list.
+        keys: all of them, as the user wants them.
     """
 
     listing: Listing = field(default_factory=Listing)
@@ -50,6 +52,7 @@ class Shelf:
     described: str = ""
     now: float = 0.0
     note: str = ""
+    keys: Keys = ALL
 
     @property
     def paths(self) -> list[str]:
@@ -96,7 +99,10 @@ def _foot(shelf: Shelf, width: int, height: int) -> list[Line]:
     described = wrap(plain_text(shelf.described, 400), max(width - 2, 10)) if shelf.described else []
     # The list itself is what somebody opened this for.
     described = described[: max(height - 8, 0)]
-    return [*((Span(f" {line}", "dim"),) for line in described), (Span(f" {hints(KEYS, width - 1)}", "key"),)]
+    return [
+        *((Span(f" {line}", "dim"),) for line in described),
+        (Span(f" {hints(spelled(HINTS, shelf.keys), width - 1)}", "key"),),
+    ]
 
 
 def _name_room(shelf: Shelf, width: int) -> int:

@@ -9,7 +9,7 @@ from typing import Protocol
 from tuimon.follow import Status
 from tuimon.monitor import Snapshot
 from tuimon.panels.desk import Desk
-from tuimon.panels.keys import KEYS, Keys
+from tuimon.panels.keys import ALL, Keys
 from tuimon.panels.view import View
 from tuimon.record import ROLES
 from tuimon.store import Column
@@ -45,7 +45,7 @@ class Scene:
     age: str = ""
     behind: int = 0
     ascii: bool = False
-    keys: Keys = KEYS
+    keys: Keys = ALL
 
     @property
     def view(self) -> View:

@@ -5,23 +5,31 @@ from __future__ import annotations
 from tuimon.catalogue.procedure import Question
 from tuimon.panels.footer import hints
 from tuimon.panels.ink import Line, Span, folded, wrap
+from tuimon.panels.keys import ALL, Keys, spelled
 from tuimon.plain import plain_text
 from tuimon.triage import Triage
 
 PREFLIGHT = "tuimon.torch.preflight(..., writer=run) in the training answers some of these by itself."
 
-KEYS = "j k move  y yes  n no  u take back  Tab other procedure  q back"
+HINTS = "{row-down} {row-up} move  {yes} yes  {no} no  {take-back} take back  Tab other procedure  {quit} back"
 
 MARKS = {"yes": ("✓", "healthy"), "no": ("✗", "failure"), None: ("·", "dim")}
 ASCII_MARKS = {"yes": ("+", "healthy"), "no": ("X", "failure"), None: ("-", "dim")}
 
 
 def triage_lines(
-    triage: Triage, chosen: int, width: int, height: int, ascii_only: bool = False, skipped: int = 0
+    triage: Triage,
+    chosen: int,
+    width: int,
+    height: int,
+    ascii_only: bool = False,
+    skipped: int = 0,
+    keys: Keys = ALL,
 ) -> list[Line]:
     """The whole picture in `width` x `height` cells, with question number `chosen` opened and in view.
 
-    Where that question has more lines than there is room, `skipped` of them are scrolled out at the top.
+    Where that question has more lines than there is room, `skipped` of them are scrolled out at the top. `keys` are as
+    the user wants them.
     """
     head = heading(triage, width)
     body: list[Line] = []
@@ -36,7 +44,7 @@ def triage_lines(
     top = max(0, min(end - room, start + skipped))
     shown = body[top : top + room]
     shown += [()] * (room - len(shown))
-    return [*head, *shown, (Span(f" {hints(KEYS, width - 1)}", "key"),)]
+    return [*head, *shown, (Span(f" {hints(spelled(HINTS, keys), width - 1)}", "key"),)]
 
 
 def hidden_lines(triage: Triage, chosen: int, width: int, height: int) -> int:

@@ -61,16 +61,14 @@ class Knob(NamedTuple):
 
     Attributes:
         pages: where it does something.
-        less, more: the keys, as the toolkit calls them.
-        cap: what the screen calls them.
+        less, more: names of the keys.
         word: what they turn.
         down, up: what they do to the bench.
     """
 
     pages: tuple[int, ...]
-    less: tuple[str, ...]
-    more: tuple[str, ...]
-    cap: str
+    less: str
+    more: str
     word: str
     down: Turn
     up: Turn
@@ -103,48 +101,27 @@ def _plus(name: str, amount: float, low: float, high: float) -> Turn:
 
 
 KNOBS = (
-    Knob((0, 1, 2), ("left", "h"), ("right", "l"), "← →", "lr", _rate(-1), _rate(1)),
+    Knob((0, 1, 2), "step-back", "step-forward", "lr", _rate(-1), _rate(1)),
+    Knob((0,), "row-down", "row-up", "a", _times("curvature", 0.8, 1e-6, 1e9), _times("curvature", 1.25, 1e-6, 1e9)),
+    Knob((1,), "row-down", "row-up", "spread", _times("spread", 0.5, 1, 1e4), _times("spread", 2, 1, 1e4)),
+    Knob((2,), "row-down", "row-up", "early a", _times("early", 0.5, 1, 1e3), _times("early", 2, 1, 1e3)),
     Knob(
-        (0,),
-        ("down", "j"),
-        ("up", "k"),
-        "↓ ↑",
-        "a",
-        _times("curvature", 0.8, 1e-6, 1e9),
-        _times("curvature", 1.25, 1e-6, 1e9),
+        (0, 1),
+        "momentum-down",
+        "momentum-up",
+        "momentum",
+        _plus("momentum", -0.1, 0, 0.9),
+        _plus("momentum", 0.1, 0, 0.9),
     ),
-    Knob((1,), ("down", "j"), ("up", "k"), "↓ ↑", "spread", _times("spread", 0.5, 1, 1e4), _times("spread", 2, 1, 1e4)),
-    Knob((2,), ("down", "j"), ("up", "k"), "↓ ↑", "early a", _times("early", 0.5, 1, 1e3), _times("early", 2, 1, 1e3)),
-    Knob((0, 1), ("m",), ("M",), "m M", "momentum", _plus("momentum", -0.1, 0, 0.9), _plus("momentum", 0.1, 0, 0.9)),
-    Knob(
-        (2,),
-        ("minus",),
-        ("plus", "equals_sign"),
-        "- +",
-        "warmup",
-        _plus("ramp", -10, 0, 200),
-        _plus("ramp", 10, 0, 200),
-    ),
-    Knob(
-        (3,),
-        ("left", "h"),
-        ("right", "l"),
-        "← →",
-        "factor",
-        _plus("factor", -0.05, 0.05, 2),
-        _plus("factor", 0.05, 0.05, 2),
-    ),
-    Knob((3,), ("down", "j"), ("up", "k"), "↓ ↑", "layers", _plus("depth", -5, 5, 200), _plus("depth", 5, 5, 200)),
+    Knob((2,), "zoom-out", "zoom-in", "warmup", _plus("ramp", -10, 0, 200), _plus("ramp", 10, 0, 200)),
+    Knob((3,), "step-back", "step-forward", "factor", _plus("factor", -0.05, 0.05, 2), _plus("factor", 0.05, 0.05, 2)),
+    Knob((3,), "row-down", "row-up", "layers", _plus("depth", -5, 5, 200), _plus("depth", 5, 5, 200)),
 )
 
 
-def pressed(bench: Bench, key: str) -> Bench:
-    """The bench after a key; unchanged where the key turns nothing on this page."""
-    if key.isdigit() and 1 <= int(key) <= len(PAGES):
-        return replace(bench, page=int(key) - 1)
-    if key in ("tab", "shift+tab"):
-        return replace(bench, page=(bench.page + (1 if key == "tab" else -1)) % len(PAGES))
+def turned(bench: Bench, name: str) -> Bench:
+    """The bench after the key of this name; unchanged where it turns nothing on this page."""
     for knob in KNOBS:
-        if bench.page in knob.pages and key in knob.less + knob.more:
-            return (knob.down if key in knob.less else knob.up)(bench)
+        if bench.page in knob.pages and name in (knob.less, knob.more):
+            return (knob.down if name == knob.less else knob.up)(bench)
     return bench

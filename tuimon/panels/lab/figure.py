@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from tuimon.formulas import through_layers
 from tuimon.numerals import value_text
 from tuimon.panels.ink import Line, Span, wrap
+from tuimon.panels.keys import ALL, Keys, in_ascii, spelled
 from tuimon.panels.lab.bench import KNOBS, PAGES, Bench
 from tuimon.panels.plot import bins_of, plotted
 from tuimon.scale import Scale
@@ -41,18 +42,19 @@ SHOWN = {
 Page = Callable[[Bench, int, int, bool], list[Line]]
 
 
-def figure(bench: Bench, width: int, height: int, ascii_only: bool = False) -> list[Line]:
-    """The whole picture in `width` x `height` cells."""
+def figure(bench: Bench, width: int, height: int, ascii_only: bool = False, keys: Keys = ALL) -> list[Line]:
+    """The whole picture in `width` x `height` cells; `keys` as the user wants them."""
     tabs: list[Span] = [Span(" lab ", "strong")]
     for number, name in enumerate(PAGES):
         tabs.append(Span(f" {number + 1} {name} ", "chosen" if number == bench.page else "dim"))
     head: list[Line] = [tuple(tabs)]
     if bench.origin:
         head += [(Span(f" {text}", "note"),) for text in wrap(bench.origin, width - 2)[:2]]
-    keys = "  ".join(f"{knob.cap} {knob.word}" for knob in KNOBS if bench.page in knob.pages)
-    if ascii_only:
-        keys = keys.replace("← →", "left right").replace("↓ ↑", "down up")
-    foot: Line = (Span(f" {keys}", "key"), Span("  1-4 Tab page  0 start again  q back", "dim"))
+    keys = in_ascii(keys) if ascii_only else keys
+    caps = {key.name: key.cap.partition(" ")[0] for key in keys}
+    knobs = "  ".join(f"{caps[knob.less]} {caps[knob.more]} {knob.word}" for knob in KNOBS if bench.page in knob.pages)
+    rest = spelled("  1-4 Tab page  {whole-run} start again  {quit} back", keys)
+    foot: Line = (Span(f" {knobs}", "key"), Span(rest, "dim"))
     body = (_one_valley, _two_valleys, _warmup, _depth)[bench.page](bench, width, height - len(head) - 1, ascii_only)
     body = body[: max(height - len(head) - 1, 0)]
     body += [()] * (height - len(head) - 1 - len(body))
