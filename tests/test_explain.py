@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_snippets import free_names
 from tuimon import demo
-from tuimon.catalogue import BY_SIGNATURE
+from tuimon.catalogue import BY_SIGNATURE, snippets
 from tuimon.catalogue.lessons import LESSONS
+from tuimon.catalogue.now import AFRESH, NOW
 from tuimon.cli import main
 from tuimon.commands.explain import nearest
 from tuimon.explain import explanation
@@ -72,3 +74,51 @@ def test_a_run_puts_its_own_numbers_in(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.startswith(f"nan-forward is not lit in {path}.\n")
     assert main(["explain", "nan-forward", str(tmp_path / "none.jsonl")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("signature", BY_SIGNATURE)
+def test_the_onset_is_a_step_in_a_run_and_a_word_that_is_explained_without_one(signature: str) -> None:
+    row, lesson = BY_SIGNATURE[signature], LESSONS[signature]
+    found = Finding(row.signature, row.family, row.severity, 76_980, 76_981, True, "seen")
+    text = " ".join(" ".join(explanation(row, lesson, 400, findings=[found])).split())
+    assert "the onset" not in text.lower()
+    general = " ".join(" ".join(explanation(row, lesson, 400)).split())
+    here = general.partition("PITFALLS")[0]
+    assert ("The onset is the step at which it began." in here) == ("the onset" in here)
+    if "before the onset" in here:
+        assert "before step 76,980" in text
+
+
+def test_what_is_over_needs_nothing_now() -> None:
+    row = BY_SIGNATURE["nan-forward"]
+    found = Finding("nan-forward", "nan", "warning", 412, 412, False, "loss NaN at 412, finite again at 413")
+    text = "\n".join(explanation(row, LESSONS["nan-forward"], 200, findings=[found]))
+    assert "It is over now. Should it come again: stop the run" in text
+    again = Finding("nan-forward", "nan", "failure", 512, 512, True, "loss NaN at 512")
+    assert "  Stop the run" in "\n".join(explanation(row, LESSONS["nan-forward"], 200, findings=[found, again]))
+
+
+@pytest.mark.parametrize("signature", BY_SIGNATURE)
+def test_where_the_run_is_stopped_first_it_is_said_how_code_still_has_its_names(signature: str) -> None:
+    row = BY_SIGNATURE[signature]
+    text = " ".join(" ".join(explanation(row, LESSONS[signature], 80)).split())
+    live = {"model", "optimizer", "logits", "loss", "x", "batch"}
+    wanted = any(live & free_names(check.code) for check in row.checks) and "stop" in NOW[signature].lower()
+    assert (AFRESH in text) == wanted, signature
+    if wanted:
+        assert text.index("CHECK, IN THIS ORDER") < text.index(AFRESH) < text.index(row.checks[0].look)
+
+
+@pytest.mark.parametrize("signature", ["inf-first", "nan-backward"])
+def test_a_lone_inf_under_a_loss_scaler_is_said_to_be_normal_wherever_one_reads(signature: str) -> None:
+    row = BY_SIGNATURE[signature]
+    for text in (NOW[signature], " ".join(row.causes), row.fix, " ".join(LESSONS[signature].pitfalls)):
+        assert "loss scaler" in text, text
+
+
+def test_a_check_changes_nothing_in_the_run_itself() -> None:
+    changing = {snippets.HALVE, snippets.TENTH, snippets.TENFOLD}
+    for row in BY_SIGNATURE.values():
+        for check in row.checks:
+            if check.code in changing:
+                assert check.look.startswith("In a second run"), row.signature

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Sequence
 
 from tuimon.catalogue import BY_SIGNATURE, Row
 from tuimon.catalogue.lesson import ALWAYS, Lesson
-from tuimon.catalogue.now import NOW
+from tuimon.catalogue.now import AFRESH, NOW, dated
 from tuimon.catalogue.snippets import NAMES
 from tuimon.plain import plain_text
 from tuimon.signatures.finding import Finding
 
 _INDENT = "  "
+
+LIVE = frozenset(("model", "optimizer", "scaler", "logits", "loss", "x", "batch"))
+"""Names in the code that a training has only while it runs."""
 
 
 def explanation(
@@ -38,25 +41,51 @@ def explanation(
     yield f"{row.signature} ({row.family}, {row.severity})"
     if findings:
         yield from _section("in this run", [*(_told(finding) for finding in findings), *remarks], width)
-    yield from _section("now", [NOW[row.signature]], width)
+    onset = findings[-1].onset_step if findings else None
+    yield from _section("now", [_now(row, findings), *_terms(row, onset)], width)
     yield from _section("what is seen", [row.symptom], width)
     yield from picture
     yield from _section("why it happens", [lesson.why], width)
     yield from (_INDENT * 2 + line for line in (lesson.formula,) if line)
     yield from _filled([lesson.example] if lesson.example else [], width)
-    yield from _section("what separates it", [row.separator, *_neighbours(row), *_needed(row)], width)
+    yield from _section("what separates it", [row.separator, *_neighbours(row), *_needed(row, findings)], width)
     if row.checks:
         yield from _section("causes, likeliest first", [f"- {cause}" for cause in row.causes], width)
-        yield from _section("check, in this order, before anything is changed", [], width)
+        yield from _section("check, in this order, before anything is changed", _afresh(row), width)
         for number, check in enumerate(row.checks, 1):
-            yield from _filled([f"{number}. {check.look}"], width, hang=3)
+            yield from _filled([f"{number}. {dated(check.look, onset)}"], width, hang=3)
             yield from (_INDENT * 3 + line for line in check.code.splitlines())
             yield from _filled([check.expect], width, _INDENT + "   ")
         yield from _filled(_names_in(" ".join(check.code for check in row.checks)), width)
-        yield from _section("then", [row.fix], width)
+        yield from _section("then", [dated(row.fix, onset)], width)
     pitfalls = [*lesson.pitfalls, *(ALWAYS if row.severity == "failure" else ())]
     if pitfalls:
-        yield from _section("pitfalls", [f"- {pitfall}" for pitfall in pitfalls], width)
+        yield from _section("pitfalls", [f"- {dated(pitfall, onset)}" for pitfall in pitfalls], width)
+
+
+def _now(row: Row, findings: Sequence[Finding]) -> str:
+    """What to do at once, with the onset of the finding that is shown last."""
+    text = dated(NOW[row.signature], findings[-1].onset_step if findings else None)
+    over = findings and not any(finding.active for finding in findings)
+    return f"It is over now. Should it come again: {text[:1].lower()}{text[1:]}" if over else text
+
+
+def _terms(row: Row, onset: int | None) -> Iterator[str]:
+    """The word that stands in these texts for a step, where its number is not known."""
+    texts = NOW[row.signature], row.fix, row.known_at, *(check.look for check in row.checks)
+    if onset is None and "the onset" in " ".join(texts):
+        yield "(The onset is the step at which it began.)"
+
+
+def _afresh(row: Row) -> list[str]:
+    """Where code is pasted when nothing runs any more."""
+    live = any(LIVE.intersection(re.findall(r"\w+", check.code)) for check in row.checks if not _takes(check.code))
+    return [AFRESH] if "stop" in NOW[row.signature].lower() and live else []
+
+
+def _takes(code: str) -> bool:
+    """Whether a piece of code takes its batches itself, and asks no more than them."""
+    return "(loader))" in code or "(each))" in code or "(val_loader))" in code
 
 
 def _told(finding: Finding) -> str:
@@ -79,9 +108,10 @@ def _names_in(code: str) -> list[str]:
     return [f"In the code: {'; '.join(told)}."] if told else []
 
 
-def _needed(row: Row) -> Iterator[str]:
+def _needed(row: Row, findings: Sequence[Finding]) -> Iterator[str]:
     if row.needs:
-        yield f"Needs {', '.join(row.needs)}; known {row.known_at}."
+        # In a run it is known already.
+        yield f"Needs {', '.join(row.needs)}" + ("." if findings else f"; known {row.known_at}.")
 
 
 def _section(title: str, texts: list[str], width: int) -> Iterator[str]:

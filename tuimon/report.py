@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tuimon.catalogue import BY_SIGNATURE, ROWS
-from tuimon.catalogue.now import NOW
+from tuimon.catalogue.now import NOW, dated
 from tuimon.monitor import Series, Snapshot
 from tuimon.plain import plain_text
 from tuimon.record import ROLES, plain
@@ -187,15 +187,15 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
         yield _labelled("where", plain_text(finding.place), width)
     row = BY_SIGNATURE.get(finding.row)
     if row and finding.active and finding.severity != "note":
-        yield _labelled("now", NOW[row.signature], width)
+        yield _labelled("now", dated(NOW[row.signature], finding.onset_step), width)
     if row and row.checks:
-        yield _labelled("check", row.checks[0].look, width)
+        yield _labelled("check", dated(row.checks[0].look, finding.onset_step), width)
         yield from (" " * _LABEL + line for line in row.checks[0].code.splitlines())
         yield _labelled("", row.checks[0].expect, width)
     if finding.missing:
         yield _labelled("missing", plain_text(finding.missing, 400), width)
     if row and row.fix and finding.severity != "note":
-        yield _labelled("then", row.fix, width)
+        yield _labelled("then", dated(row.fix, finding.onset_step), width)
         yield _labelled("more", f"tuimon explain {finding.row}", width)
 
 

@@ -224,12 +224,12 @@ DIVERGENCE = (
         causes=("learning rate just below the limit", "momentum too high for it"),
         checks=(
             Check(
-                "Halve the learning rate once and watch 50 steps.",
+                "In a second run, from the newest checkpoint: halve the learning rate once and watch 50 steps.",
                 snippets.HALVE,
                 "Jitter gone and the loss falls: it was the rate. As before: it is the noise of the batches.",
             ),
         ),
-        fix="It was the rate: keep the halved one. It was noise: put the rate back, and take larger batches.",
+        fix="It was the rate: go on with the halved one. It was noise: keep the rate, and take larger batches.",
         confused_with=("flat-midway", "lr-too-high"),
         needs=("loss",),
         known_at="about 50 steps after the onset",
@@ -273,6 +273,6 @@ DIVERGENCE = (
         confused_with=("lr-too-high",),
         needs=("loss", "objective"),
         known_at="at once",
-        outranks=("memorising-noise",),
+        outranks=("memorising-noise", "overfitting"),
     ),
 )

@@ -16,6 +16,9 @@ from tuimon.formulas import (
 from tuimon.valley import limit, multiplier
 
 _UNSCALE = "With a loss scaler, call scaler.unscale_(optimizer) before clipping; else the scaled gradient is clipped."
+_SCALER = (
+    "A loss scaler raises its scale until something overflows, then skips a step: a lone inf is its normal work."
+)
 _TENTH_OVER = abs(multiplier(1.1 * limit(1.0), 1.0))
 _THIRD_OVER = abs(multiplier(1.3 * limit(1.0), 1.0))
 _PINNED = 0.97
@@ -123,6 +126,7 @@ LESSONS: dict[str, Lesson] = {
         pitfalls=(
             "eps outside the root, sqrt(x) + eps, changes nothing.",
             "Anomaly mode is slow: only for that batch.",
+            _SCALER,
         ),
     ),
     "nan-empty-batch": Lesson(
@@ -164,7 +168,7 @@ LESSONS: dict[str, Lesson] = {
         why="Infinity is what overflow and log(0) give; NaN comes only when two infinities meet. So the operation that "
         "gave infinity is the birthplace.",
         formula="log(0) = -inf        exp(89) = inf in fp32        inf - inf = NaN",
-        pitfalls=("Softmax by hand needs the maximum subtracted first; log_softmax does it.",),
+        pitfalls=("Softmax by hand needs the maximum subtracted first; log_softmax does it.", _SCALER),
     ),
     "zero-gradient": Lesson(
         why="No gradient, no step. The path from the loss to the weights is cut, or multiplied by zero.",

@@ -11,12 +11,12 @@ from tuimon.catalogue.row import Check, Row
 _FINITE_BATCH = Check(
     "Is the batch of the onset step finite?",
     snippets.FINITE_BATCH,
-    "False: bad data, skip it. True: go on. Not saved: replay from a checkpoint before; Guard saves it next time.",
+    "False: bad data, skip it. Not saved: replay from a checkpoint before; tuimon.torch.Guard saves it next time.",
 )
 _ORIGIN = Check(
     "Run that batch again, with the weights from before it, and ask which operation made it.",
     snippets.ORIGIN,
-    "It names module, operation and line. For a scene that Guard saved: tuimon autopsy.",
+    "It names module, operation and line. tuimon autopsy does it for a step that tuimon.torch.Guard has saved.",
 )
 _FP32 = Check(
     "Run that batch in fp32.",
@@ -93,7 +93,7 @@ NAN = (
         causes=(
             "square root or norm at exactly zero: its slope is infinite",
             "torch.where around a log: the unused branch still has a gradient",
-            "fp16 gradients that overflowed (inf, and a loss scaler that skips the step)",
+            "fp16 gradients that overflowed: a lone inf is a loss scaler's normal work",
         ),
         checks=(
             _ORIGIN,
@@ -105,8 +105,8 @@ NAN = (
             _FP32,
         ),
         fix=(
-            "Put the eps inside the root: sqrt(x + eps). Use a safe value inside where. A lone inf that a scaler "
-            "skipped needs nothing; after a NaN go on from a checkpoint before the onset."
+            "A lone inf that a loss scaler skipped: nothing, it is normal. Else the eps inside the root, "
+            "sqrt(x + eps), and a safe value inside where; after a NaN go on from a checkpoint before the onset."
         ),
         confused_with=("nan-forward", "fp16-range"),
         needs=("loss", "grad_norm"),
@@ -246,11 +246,16 @@ NAN = (
         severity="failure",
         symptom="infinity, not NaN, comes first",
         separator="the first non-finite value is inf: an overflow or a log(0), not 0/0",
-        causes=("log(0)", "exp, a square or a sum that overflowed", "division by a value that reached zero"),
+        causes=(
+            "log(0)",
+            "exp, a square or a sum that overflowed",
+            "division by a value that reached zero",
+            "a loss scaler that tried too large a scale: one inf, skipped, is normal",
+        ),
         checks=(_ORIGIN, _FINITE_BATCH, _FP32),
         fix=(
-            "Clamp in front of the log or the division; for an overflow bring the scale down or use bf16. "
-            "Go on from a checkpoint before the onset."
+            "A lone inf that a loss scaler skipped: nothing. Else clamp in front of the log or the division; for an "
+            "overflow use bf16, or fp32 there. If NaN followed: go on from a checkpoint before the onset."
         ),
         confused_with=("nan-forward", "nan-after-growth"),
         needs=("loss",),

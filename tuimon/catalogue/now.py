@@ -23,8 +23,8 @@ NOW = {
         "Let it run, the training is fine. Mend the evaluation; until then choose no checkpoint by val_loss."
     ),
     "inf-first": (
-        "If NaN has followed: stop, copy a checkpoint from before the onset away. Either way, ask which operation "
-        "it was."
+        "If the next loss is a number: let it run, a loss scaler skips such a step. "
+        "If not: stop; keep a checkpoint from before it."
     ),
     "lr-too-high": (
         "Stop the run: each step makes it worse. Copy a checkpoint from before the onset away, and read the rate there."
@@ -79,3 +79,16 @@ NOW = {
     "resumed": "Press r and compare. If the loss is where it was: let it run. If higher: stop, something was lost.",
     "healthy": "Nothing. Let it run.",
 }
+
+AFRESH = (
+    "If the run is stopped: in a fresh process load the last good checkpoint, take one batch (that of the failing "
+    "step, if it was saved) and paste there; what looks at loss, logits or gradients, after one forward and backward."
+)
+"""Said before checks that look into a live training, where the first thing to do is to stop it."""
+
+
+def dated(text: str, onset: int | None) -> str:
+    """`text` with the number of the onset step, where it is known."""
+    if onset is None:
+        return text
+    return text.replace("the onset step", f"step {onset:,}").replace("the onset", f"step {onset:,}")

@@ -125,7 +125,7 @@ PLATEAU = (
         confused_with=("prior-prediction", "memorising-noise", "lr-too-low"),
         needs=("loss", "num_classes"),
         known_at="200 steps after the onset",
-        outranks=("flat-midway",),
+        outranks=("flat-midway", "overfitting"),
     ),
     Row(
         signature="prior-prediction",
@@ -152,7 +152,7 @@ PLATEAU = (
         confused_with=("uniform-prediction", "dead-relu", "vanishing-gradient"),
         needs=("loss", "class_counts"),
         known_at="200 steps after the onset",
-        outranks=("flat-midway", "memorising-noise", "uniform-prediction"),
+        outranks=("flat-midway", "memorising-noise", "overfitting", "uniform-prediction"),
     ),
     Row(
         signature="double-softmax",
@@ -212,7 +212,7 @@ PLATEAU = (
         ),
         checks=(
             Check(
-                "Divide the learning rate by 10 once and watch a few hundred steps.",
+                "In a second run, from the newest checkpoint: learning rate / 10 once, a few hundred steps.",
                 snippets.TENTH,
                 "The loss drops: it was the noise of the steps. It does not: capacity, data or a dead part.",
             ),

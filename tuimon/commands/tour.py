@@ -37,7 +37,7 @@ def take(names: Sequence[str], runs: dict[str, DemoRun], play: Callable[[DemoRun
 def lesson(run: DemoRun) -> str:
     """What lights on a run and why, from its diagnosis to the end, in lines of 78 columns."""
     from tuimon.catalogue import BY_SIGNATURE
-    from tuimon.catalogue.now import NOW
+    from tuimon.catalogue.now import NOW, dated
     from tuimon.commands.diagnose import examine
     from tuimon.demo import write
 
@@ -58,8 +58,8 @@ def lesson(run: DemoRun) -> str:
         f"It began at step {found.onset_step} and was known at step {found.detected_step}: {found.evidence}.",
         f"Told from its neighbours by: {row.separator}.",
         f"Likely causes, in order: {'; '.join(row.causes)}.",
-        f"What to do now: {NOW[row.signature]}",
-        f"First check: {row.checks[0].look}",
+        f"What to do now: {dated(NOW[row.signature], found.onset_step)}",
+        f"First check: {dated(row.checks[0].look, found.onset_step)}",
         f"More: tuimon explain {row.signature}",
     ]
     return "\n".join(fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for line in lines)

@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 
 from tuimon.catalogue import BY_SIGNATURE, ROWS
-from tuimon.catalogue.now import NOW
+from tuimon.catalogue.now import NOW, dated
 from tuimon.panels import words
 from tuimon.panels.ink import Line, Span, clip, folded, width_of, wrap
 from tuimon.panels.keys import cap_of
@@ -165,24 +165,25 @@ def began(entry: Entry, scene: Scene) -> str:
 def body(entry: Entry, scene: Scene) -> Iterator[tuple[str, str, str]]:
     """(label, ink, text) of an open row, in the order in which one acts: a check stands before its fix."""
     row, finding = entry.row, entry.finding
+    onset = finding.onset_step if finding is not None else None
     if finding is not None:
         if finding.evidence:
             yield "seen", "strong", plain_text(finding.evidence)
         if finding.place:
             yield "where", "strong", plain_text(finding.place)
         if finding.active and finding.severity != "note":
-            yield "now", "strong", NOW[row.signature]
+            yield "now", "strong", dated(NOW[row.signature], onset)
     else:
         yield "told by", "plain", row.separator
     yield "likely", "plain", "; ".join(row.causes)
     for number, check in enumerate(row.checks):
-        yield ("check" if number == 0 else "next"), "strong" if number == 0 else "plain", check.look
+        yield ("check" if number == 0 else "next"), "strong" if number == 0 else "plain", dated(check.look, onset)
         # Code is for pasting, which x is better for: the first check shows what it looks like.
         for line in check.code.splitlines() if number == 0 else ():
             yield "", "code", line
         if check.expect:
             yield "", "dim", check.expect
-    yield "then fix", "plain", row.fix
+    yield "then fix", "plain", dated(row.fix, onset)
     if finding is not None:
         yield "told by", "dim", row.separator
     for other in row.confused_with:
