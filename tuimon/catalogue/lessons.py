@@ -16,9 +16,7 @@ from tuimon.formulas import (
 from tuimon.valley import limit, multiplier
 
 _UNSCALE = "With a loss scaler, call scaler.unscale_(optimizer) before clipping; else the scaled gradient is clipped."
-_SCALER = (
-    "A loss scaler raises its scale until something overflows, then skips a step: a lone inf is its normal work."
-)
+_SCALER = "A loss scaler raises its scale until something overflows, then skips a step: a lone inf is its normal work."
 _TENTH_OVER = abs(multiplier(1.1 * limit(1.0), 1.0))
 _THIRD_OVER = abs(multiplier(1.3 * limit(1.0), 1.0))
 _PINNED = 0.97
