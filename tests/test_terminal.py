@@ -122,11 +122,11 @@ def test_a_stop_that_no_program_can_see_leaves_the_terminal_as_it_was_in_the_end
 def test_signals_in_the_middle_of_a_write_do_not_stop_the_program(log: Path) -> None:
     with shown(log) as terminal:
         terminal.until(lambda: is_whole(terminal))
-        for step in range(301, 361, 2):
+        for step in range(301, 331, 2):
             grow(log, jsonl(losses(2, first=step)))
             terminal.signal(signal.SIGCONT)
             terminal.take(0.002)
-        terminal.until("step 360")
+        terminal.until("step 330")
         terminal.press("q")
         assert terminal.wait() == 0
         assert terminal.restored
