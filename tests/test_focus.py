@@ -7,6 +7,7 @@ from screens import STEPS, broken, growing, screen
 from tuimon.app.explain import ExplainScreen
 from tuimon.panels.metric import MetricPanel
 from tuimon.panels.table import SymptomTable
+from tuimon.panels.timeline import Timeline
 
 
 async def test_after_the_autopsy_the_keys_act_on_the_table_again() -> None:
@@ -57,3 +58,24 @@ async def test_without_a_nan_n_says_so_and_e_goes_on_to_the_findings() -> None:
         await shown.press("e")
         assert "No NaN in this run" not in shown.text
         assert "lr-too-high" in shown.text
+
+
+async def test_the_strip_shows_by_a_mark_that_it_has_the_focus() -> None:
+    async with screen(broken()) as shown:
+        shown.app.query(Timeline).first().focus()
+        await shown.pilot.pause()
+        marked = [line for line in shown.lines if line.startswith("›1 ─")]
+        assert len(marked) == 1
+        await shown.press("tab")
+        assert not any(line.startswith("›1 ─") for line in shown.lines)
+
+
+async def test_the_table_shows_at_once_whether_it_has_the_focus() -> None:
+    async with screen(broken()) as shown:
+        table = shown.app.query_one(SymptomTable)
+        await shown.press("j", "j")
+        inks = {span.ink for line in table._lines for span in line if span.text.strip() == table.scene.desk.row}
+        assert inks == {"chosen"}
+        await shown.press("tab")
+        inks = {span.ink for line in table._lines for span in line if span.text.strip() == table.scene.desk.row}
+        assert inks == {"dim"}

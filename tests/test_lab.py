@@ -56,6 +56,14 @@ def test_no_line_of_a_page_is_cut_in_a_usual_terminal(page: int, width: int, hei
     assert all(width_of(line) <= width for line in figure(Bench(page=page), width, height))
 
 
+@pytest.mark.parametrize("width", range(20, 140, 7))
+def test_the_foot_says_how_to_leave_in_any_width_and_cuts_no_word(width: int) -> None:
+    for page in range(len(PAGES)):
+        line = figure(Bench(page=page), width, 24)[-1]
+        assert width_of(line) <= width
+        assert "".join(span.text for span in line).endswith("q back")
+
+
 def test_the_flip_stands_exactly_at_the_limit() -> None:
     bench = Bench(lr=0.475, curvature=4.0)
     assert "bounces" in words(bench)

@@ -165,6 +165,18 @@ async def test_keys_answer_and_the_next_open_question_is_chosen(tmp_path: Path) 
     assert load(path, Triage("nan")).answers == {"reproduce": "yes"}
 
 
+async def test_what_is_taken_back_from_an_open_question_is_the_answer_given_last() -> None:
+    app = TriageApp(Triage("nan", noted={"batch": "yes"}))
+    async with app.run_test(size=(80, 24)) as pilot:
+        sheet = app.screen.query_one(TriageSheet)
+        await pilot.press("y", "n", "u")
+        assert (sheet.chosen, sheet.triage.answers) == (1, {"reproduce": "yes"})
+        await pilot.press("u")
+        assert (sheet.chosen, sheet.triage.answers) == (0, {})
+        await pilot.press("u")
+        assert (sheet.chosen, sheet.triage.answers) == (0, {})
+
+
 async def test_a_place_that_cannot_be_written_is_said_and_ends_nothing(tmp_path: Path) -> None:
     app = TriageApp(Triage("nan"), tmp_path / "gone" / "state")
     async with app.run_test(size=(80, 24)) as pilot:

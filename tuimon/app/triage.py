@@ -70,7 +70,13 @@ class TriageSheet(Sheet, can_focus=True):
         self.draw()
 
     def answer(self, answer: Answer | None) -> None:
-        """Sets, keeps and moves on."""
+        """Sets, keeps and moves on. Nothing taken back from a question that has none is the answer given last."""
+        keys = [question.key for question in self.triage.questions]
+        if answer is None and keys[self.chosen] not in self.triage.answers:
+            given = [key for key in self.triage.answers if key in keys]
+            if not given:
+                return
+            self.chosen, self._skipped = keys.index(given[-1]), 0
         self.triage = self.triage.answered(self.triage.questions[self.chosen].key, answer)
         if self._path is not None:
             try:

@@ -83,10 +83,9 @@ class SymptomTable(Sheet, can_focus=True):
             seen[-1] = (Span(f"{'':{INDENT}}{hidden + 1} more lines: {key} shows the whole row", "dim"),)
         return seen
 
-    def on_focus(self) -> None:
-        self.draw()
-
-    def on_blur(self) -> None:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        # The messages of focus and blur come before it has changed.
+        super().watch_has_focus(has_focus)
         self.draw()
 
     def on_click(self, event: events.Click) -> None:

@@ -37,7 +37,15 @@ class Timeline(Sheet, can_focus=True):
         return scene.snapshot.findings, ends(scene), reached, window, scene.view.cursor, scene.ascii
 
     def picture(self, scene: Scene, width: int, height: int) -> list[Line]:
-        return rail(scene, width)[:height]
+        line, *names = rail(scene, width)
+        if self.has_focus and line and line[0].text.startswith(" "):
+            line = (Span(marks(scene.ascii).chosen, "chosen"), Span(line[0].text[1:], line[0].ink), *line[1:])
+        return [line, *names][:height]
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        # The messages of focus and blur come before it has changed.
+        super().watch_has_focus(has_focus)
+        self.draw()
 
     def on_click(self, event: events.Click) -> None:
         low, high = extent(self.scene)

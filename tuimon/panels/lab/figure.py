@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tuimon.formulas import through_layers
 from tuimon.numerals import value_text
+from tuimon.panels.footer import hints
 from tuimon.panels.ink import Line, Span, wrap
 from tuimon.panels.keys import ALL, Keys, in_ascii, spelled
 from tuimon.panels.lab.bench import KNOBS, PAGES, Bench
@@ -53,8 +54,8 @@ def figure(bench: Bench, width: int, height: int, ascii_only: bool = False, keys
     keys = in_ascii(keys) if ascii_only else keys
     caps = {key.name: key.cap.partition(" ")[0] for key in keys}
     knobs = "  ".join(f"{caps[knob.less]} {caps[knob.more]} {knob.word}" for knob in KNOBS if bench.page in knob.pages)
-    rest = spelled("  1-4 Tab page  {whole-run} start again  {quit} back", keys)
-    foot: Line = (Span(f" {knobs}", "key"), Span(rest, "dim"))
+    rest = spelled("1-4 Tab page  {whole-run} start again  {quit} back", keys)
+    foot: Line = (Span(f" {hints(f'{knobs}  {rest}', width - 1)}", "key"),)
     body = (_one_valley, _two_valleys, _warmup, _depth)[bench.page](bench, width, height - len(head) - 1, ascii_only)
     body = body[: max(height - len(head) - 1, 0)]
     body += [()] * (height - len(head) - 1 - len(body))
