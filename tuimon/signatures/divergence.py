@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tuimon.record import Mark
 from tuimon.signatures.course import BLOCK, WINDOW, Course
+from tuimon.signatures.evaluated import Evaluations
 from tuimon.signatures.excursion import SHARE, Excursion
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import FAR, NEAR
@@ -67,6 +68,7 @@ class Excursions(Detector):
         self._spikes: deque[int] = deque(maxlen=2 * CLUSTER)
         self._spike_count = 0
         self._cluster: Finding | None = None
+        self._evaluations = Evaluations()
         self._first_step: int | None = None
 
     def update(self, stretch: Stretch) -> None:
@@ -77,8 +79,10 @@ class Excursions(Detector):
             return
         if self._first_step is None:
             self._first_step = stretch.course.first_step
-        for i, (step, (loss_here, gn, lr)) in enumerate(stretch.rows("loss", "grad_norm", "lr")):
+        for i, (step, (loss_here, gn, lr, val)) in enumerate(stretch.rows("loss", "grad_norm", "lr", "val_loss")):
             self._lr = lr if lr is not None else self._lr
+            if val is not None:
+                self._evaluations.take(step, val)
             if gn is not None:
                 self._gn = gn
                 if self._open is not None:
@@ -129,6 +133,8 @@ class Excursions(Detector):
             self._gn = stretch.gn.values[-1]
         if stretch.lr.values:
             self._lr = stretch.lr.values[-1]
+        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
+            self._evaluations.take(step, value)
 
     def _watch(self, step: int, value: float, level: Level, course: Course, recent: bool) -> None:
         if self._left is not None and self._seen - self._left_at < BLOCK:
@@ -178,7 +184,7 @@ class Excursions(Detector):
     def _close(self, step: int, course: Course) -> None:
         if self._open is None:
             return
-        finding = self._told(self._open.told(step))
+        finding = self._told(self._open, step)
         if finding is not None:
             self._findings.append(finding)
             if finding.signature == "loss-spike":
@@ -189,11 +195,21 @@ class Excursions(Detector):
         self._open, self._run, self._left = None, 0, None
         self._rise = (step, 0, math.nan)
 
-    def _told(self, finding: Finding | None) -> Finding | None:
-        """The finding, and a climb dated at its first rise: its first records are within the noise."""
-        if finding is None or finding.signature != "lr-too-high" or self._climb is None:
-            return finding
-        return replace(finding, onset_step=min(self._climb, finding.onset_step))
+    def _told(self, excursion: Excursion, ended: int | None) -> Finding | None:
+        """The finding as it stands now.
+
+        A climb is dated at its first rise: its first records are within the noise. What stays up is a warning while
+        validation holds its ground: the batches became harder.
+        """
+        finding = excursion.told(ended)
+        if finding is None:
+            return None
+        if finding.signature == "lr-too-high" and self._climb is not None:
+            return replace(finding, onset_step=min(self._climb, finding.onset_step))
+        stays = finding.signature in ("level-jump", "unrecovered-spike")
+        if stays and self._evaluations.hold(excursion.onset, excursion.progress):
+            return replace(finding, severity="warning")
+        return finding
 
     def _count(self, spike: Finding) -> None:
         """Tests whether the last four to eight spikes came at a higher rate than those before (Poisson)."""
@@ -230,13 +246,14 @@ class Excursions(Detector):
         """What was open is left behind."""
         if self._open is not None and course.last_step is not None:
             self._close(course.last_step, course)
+        self._evaluations.rewind()
         self._run, self._left, self._previous, self._rise = 0, None, math.nan, (0, 0, math.nan)
 
     @property
     def findings(self) -> Sequence[Finding]:
         """The excursions that are over, the open one, and the cluster they make."""
         found = list(self._findings)
-        if self._open is not None and (finding := self._told(self._open.told(None))) is not None:
+        if self._open is not None and (finding := self._told(self._open, None)) is not None:
             found.append(finding)
         if self._cluster is not None:
             found.append(self._cluster)

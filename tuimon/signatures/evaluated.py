@@ -19,27 +19,36 @@ class Evaluations:
     """The first, the best and the last evaluations of a run."""
 
     def __init__(self) -> None:
-        self._first: float | None = None
+        self._first: tuple[int, float] | None = None
         self._gains: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
         self._last: deque[tuple[int, float]] = deque(maxlen=ENOUGH)
 
     def take(self, step: int, value: float) -> None:
         """Takes in an evaluation; a repeated value is an old one that the log carries along."""
         if self._first is None:
-            self._first = value
-        elif value < (self._gains[-1][1] if self._gains else self._first):
+            self._first = (step, value)
+        elif value < (self._gains[-1] if self._gains else self._first)[1]:
             self._gains.append((step, value))
         if not self._last or value != self._last[-1][1]:
             self._last.append((step, value))
 
-    def hold(self, since: int) -> bool:
-        """Validation had gained ground up to that step, and the last two after it have lost none."""
-        if self._first is None or len(self._last) < ENOUGH or self._last[0][0] <= since:
+    def hold(self, since: int, progress: float) -> bool:
+        """Whether the last two evaluations, both after step `since`, say that the network is well.
+
+        Validation had gained ground up to that step, and they have lost none; or they are better than all up to then,
+        by a quarter of the `progress` that the training loss had made: the batches before were easier than what is
+        evaluated.
+        """
+        if self._first is None or len(self._last) < ENOUGH or self._last[0][0] <= since or self._first[0] > since:
             return False
+        worse, first = max(value for _, value in self._last), self._first[1]
+        best = min([value for step, value in self._gains if step <= since], default=first)
+        if worse < best - GROUND * progress and progress > 0.0:
+            return True
         if not self._gains or self._gains[0][0] > since:
             return False
         best = self._gains[-1][1]
-        return all(value < best + GROUND * (self._first - best) for _, value in self._last)
+        return worse < best + GROUND * (first - best)
 
     def rewind(self) -> None:
         """A resumed run evaluates anew."""

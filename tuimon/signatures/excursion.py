@@ -28,6 +28,9 @@ OPEN_LONG = 200
 SETTLED = 20
 """Records within which the gradient norm of a harmless change of data is ordinary again."""
 
+BACK = 2
+"""Records in a row within 3 sigma of the level after which an excursion is over."""
+
 CLIMB = 0.25
 """Further rise, as a share of the first one, that makes a climb of it: a step up in the data stays where it is."""
 
@@ -44,6 +47,9 @@ SHIFTED_FOLD = 5.0
 
 AT_ONCE = 0.5
 """Share of its height that a running mean does not lose in one record."""
+
+HUNDRED, FALLING = 100, 0.15
+"""A loss that is coming back, however slowly, loses 15 % of its height from one hundred of records to the next."""
 
 HALF = 0.5
 """Share of the progress that a step up must cost to count as a failure: less is a change of data to look at."""
@@ -92,6 +98,8 @@ class Excursion:
     detected: int = 0
     second: int = 0
     fell: bool = False
+    heights: deque[float] = field(default_factory=lambda: deque(maxlen=2))
+    height: float = 0.0
 
     @property
     def ordinary(self) -> bool:
@@ -127,17 +135,28 @@ class Excursion:
         worse = len(self.recent) == 5 and median(self.recent) > self.origin + max(
             FAR * self.level.sigma, SHARE * self.progress
         )
+        self.height += lost / HUNDRED
+        if self.length % HUNDRED == 0:
+            self.heights.append(self.height)
+            self.height = 0.0
         needed = SMOOTH_TIMES * CONFIRM if self.smooth else CONFIRM
         if self.confirmed is None and ((self.far >= needed and not self.scheduled) or (worse and not self.smooth)):
             self.confirmed = step
         if self.length in (SETTLED, OPEN_LONG) or step == self.confirmed:
             self._name(step)
-        return self.near >= 2
+        return self.near >= BACK
 
     @property
     def _climbs(self) -> bool:
         """The loss goes on rising after its first rise: four of five records, where two medians differ by chance."""
         return sorted(self.recent)[1 if len(self.recent) > 1 else 0] - self.level.middle > (1 + CLIMB) * self.rise
+
+    @property
+    def _mends(self) -> bool:
+        """The loss has come back after all, or is on its way."""
+        if self.near >= BACK:
+            return True
+        return len(self.heights) > 1 and self.heights[1] < (1 - FALLING) * self.heights[0]
 
     @property
     def _raised(self) -> bool:
@@ -189,6 +208,8 @@ class Excursion:
         if self.kind == "level-jump":
             lost = median(self.recent) - self.level.middle
             severity = "failure" if lost > HALF * self.progress else "warning"
+        elif self.kind == "unrecovered-spike" and self._mends:
+            severity = "warning"
         return Finding(
             self.kind, "divergence", severity, self.onset, self.detected, ended is None, why, ended, missing=missing
         )

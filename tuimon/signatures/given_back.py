@@ -14,7 +14,7 @@ from tuimon.record import Mark
 from tuimon.signatures.course import LR_RISE, Course
 from tuimon.signatures.evaluated import Evaluations
 from tuimon.signatures.finding import Finding
-from tuimon.signatures.growth import NEAR, short
+from tuimon.signatures.growth import FAR, NEAR, short
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import MAD_TO_SIGMA, median
 
@@ -45,6 +45,12 @@ KEPT = 8
 REMEMBERED = 64
 """Best samples kept: a rewind over more of them starts anew."""
 
+SCATTER = 32
+"""Samples off lost ground whose medians say, with the last ones on it, how far they wander."""
+
+SMOOTH_TIMES = 2.0
+"""Times as far of a running mean, of which one sample says little about the next but one."""
+
 YOUNG = 4
 """Samples from the start within which a best sample is one of a run that never held what it learned."""
 
@@ -73,11 +79,12 @@ class GivenBack(Detector):
     Excursions compare with the last 64 records and with the start of the run. The commonest end of a divergence in
     classification lies between: the network forgets, and rests near the loss of a uniform guess. Here medians of 16
     losses are compared with the best of them: lost ground is half of the way back to the first losses, and 3 sigmas of
-    single losses, which is 9 of a median. It is `lr-too-high` where the learning rate had risen or the best lies within
-    the first 64 losses, `unrecovered-spike` after a jump to where it rests, `slow-divergence` else; dated where the
-    loss was last near its best. Not told while the learning rate is above that of the best sample but not above its
-    earlier peak: a schedule does that. A warning while validation has lost no ground. Errs on data that become harder
-    for good where nothing is evaluated.
+    single losses, which is 9 of a median, and 8 sigmas of the medians themselves, where neighbouring losses are not
+    independent; what had been learned must be as much. It is `lr-too-high` where the learning rate had risen or the
+    best lies within the first 64 losses, `unrecovered-spike` after a jump to where it rests, `slow-divergence` else;
+    dated where the loss was last near its best. Not told while the learning rate is above that of the best sample but
+    not above its earlier peak: a schedule does that. A warning while validation holds its ground. Errs on data that
+    become harder for good where nothing is evaluated.
     """
 
     def __init__(self) -> None:
@@ -93,6 +100,7 @@ class GivenBack(Detector):
     def _restart(self) -> None:
         self._points: list[float] = []
         self._near: Sample | None = None
+        self._middles: deque[float] = deque(maxlen=SCATTER)
         self._begun: list[float] = []
         self._heights: list[float] = []
         self._lost = 0
@@ -139,9 +147,11 @@ class GivenBack(Detector):
         if self._near is None or height <= REGAINED * progress:
             self._near = sample
             self._end(sample.end)
-        lost = height > max(GIVEN_BACK * progress, NEAR * best.noise)
-        if not lost or progress <= 0.0 or course.silent or _scheduled(sample, best):
+        least = NEAR * best.noise
+        lost = height > max(GIVEN_BACK * progress, least) and progress > least
+        if not lost or course.silent or _scheduled(sample, best):
             self._lost = 0
+            self._middles.append(sample.middle)
             return
         self._lost += 1
         self._begun = (
@@ -149,10 +159,21 @@ class GivenBack(Detector):
         )
         self._heights = [*self._heights[1 - 2 * RECENT :], height]
         if self._finding is None and self._lost >= LASTS and not self._comes_back():
-            self._finding = self._told(sample, best, self._near)
+            far = min(height, progress) > self._wander(course)
+            self._finding = self._told(sample, best, self._near) if far else None
         if self._finding is not None:
-            holds = self._evaluations.hold(self._near.end)
+            holds = self._evaluations.hold(self._near.end, progress)
             self._finding = replace(self._finding, severity="warning" if holds else "failure")
+
+    def _wander(self, course: Course) -> float:
+        """How far the medians go by themselves; from second differences, so that a fall is not taken for it."""
+        bends = [
+            abs(a - 2.0 * b + c)
+            for middles in (list(self._middles), self._heights)
+            for a, b, c in zip(middles, middles[1:], middles[2:], strict=False)
+        ]
+        times = SMOOTH_TIMES if course.smooth else 1.0
+        return times * FAR * MAD_TO_SIGMA * median(bends) / math.sqrt(6.0)
 
     def _end(self, step: int | None) -> None:
         if self._finding is not None:

@@ -68,7 +68,7 @@ class SlowDivergence(Detector):
             return
         self._judge(course, blocks, before)
         if self._finding is None and before is not None and blocks[-1].mean > self._holds_above:
-            held = self._evaluations.hold(before.onset_step)
+            held = self._evaluations.hold(before.onset_step, course.progress)
             self._finding = replace(before, severity="warning") if held else before
 
     def _judge(self, course: Course, blocks: Sequence[Block], before: Finding | None) -> None:
@@ -90,7 +90,9 @@ class SlowDivergence(Detector):
             return
         start = max(i for i, block in enumerate(rising) if block.mean < rising[0].mean + max(2 * error, 0.05 * rise))
         onset = rising[start].last
-        severity: Severity = "failure" if rise > LOST * progress and not self._evaluations.hold(onset) else "warning"
+        severity: Severity = (
+            "failure" if rise > LOST * progress and not self._evaluations.hold(onset, progress) else "warning"
+        )
         onset = onset if before is None else min(onset, before.onset_step)
         detected = before.detected_step if before is not None else last.last
         why = f"loss {short(rising[0].mean)} -> {short(last.mean)} over steps {onset}-{last.last}, without a spike"
