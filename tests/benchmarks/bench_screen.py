@@ -139,18 +139,25 @@ def start(folder: Path, steps: int) -> None:
         screen.until("any key closes")
         answered = screen.age
         screen.press("x")
+        screen.until(lambda: screen.step > 0, "step")
         keys: list[float] = []
-        while " live " not in screen.header:
+        # Afterwards it is "live", or silent for as long as it took.
+        while "reading" in screen.header:
             begun, before = time.perf_counter(), screen.bytes
             screen.press("lh"[len(keys) % 2])
             if screen.take(5) and screen.bytes > before:
                 keys.append((time.perf_counter() - begun) * 1e3)
             screen.drain(0.1)
-        took, size = screen.age, screen.process.memory_info().rss / 1e6
+        took, cpu, size = screen.age, screen.cpu, screen.process.memory_info().rss / 1e6
+        screen.press("q")
+        begun = time.perf_counter()
+        while screen.process.status() != psutil.STATUS_ZOMBIE:
+            screen.take(0.01)
+        left = time.perf_counter() - begun
         print(
             f"start {steps:,} lines: first curve {first * 1e3:.0f} ms; first key answered {answered * 1e3:.0f} ms; "
-            f"whole history {took:.2f} s ({screen.cpu:.2f} s of CPU); "
-            f"{len(keys)} keys meanwhile {spread(keys, 99)}; rss {size:.0f} MB",
+            f"whole history {took:.2f} s ({cpu:.2f} s of CPU); "
+            f"{len(keys)} keys meanwhile {spread(keys, 99)}; rss {size:.0f} MB; left after {left:.2f} s",
             flush=True,
         )
     file.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from tuimon.app.following import FollowingApp, Place
@@ -118,6 +119,12 @@ class DrawingApp(FollowingApp):
         if self.terminal_state == "gone":
             cut_off(self._driver)
         self.exit(return_code=code)
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Ends the program; first its threads, for which each of the toolkit's last steps would wait."""
+        self.generation += 1
+        self.stop_following()
+        super().exit(result, return_code, message)
 
     def _fatal_error(self) -> None:
         """One line; the toolkit would print the source of every frame, from which nobody learns more."""

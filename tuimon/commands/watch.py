@@ -105,6 +105,7 @@ def _open(args: argparse.Namespace, stdin: int | None) -> dict[str, Any]:
     Raises:
         SourceError, OSError: as `open_source`.
     """
+    from tuimon.sources.apart import apart
     from tuimon.sources.opening import open_run, open_source
 
     chosen = source_arguments(args)
@@ -120,7 +121,7 @@ def _open(args: argparse.Namespace, stdin: int | None) -> dict[str, Any]:
 
         run = None if is_bare(args.file) else newest_run(args.file, args.format)
     roles = chosen["roles"]
-    return {"open": open_any, "roles": roles, "source": open_any(run, roles), "run": run}
+    return {"open": open_any, "roles": roles, "source": apart(open_any(run, roles)), "run": run}
 
 
 def _print_once(args: argparse.Namespace) -> int:

@@ -41,6 +41,10 @@ class Layout:
         self._decoder = msgspec.json.Decoder(struct)
         self._slots = attrgetter(*(name for name, *_ in fields), *(() if len(fields) > 1 else ("__class__",)))
 
+    def __reduce__(self) -> tuple[type[Layout], tuple[tuple[str, ...]]]:
+        """A decoder cannot go to another process; it is made anew there."""
+        return Layout, (self.names,)
+
     def decode(self, text: bytes) -> tuple[dict[str, Sequence[object]], int]:
         """Columns and number of records. Raises msgspec.MsgspecError for anything unusual in the chunk."""
         rows: list[Any] = self._decoder.decode_lines(text)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from tuimon.record import Batch
+from tuimon.sources.apart import apart
 from tuimon.sources.base import CHUNK, Source, SourceError
 
 
@@ -58,7 +59,7 @@ class Later:
                 raise self._error
             self._facts = facts
             try:
-                self._source = self._open()
+                self._source = apart(self._open())
             except SourceError as error:
                 self._error = error
                 raise

@@ -214,6 +214,10 @@ class Tail:
         """Lets go of the file; a later read starts where this one stopped."""
         self._hold(None)
 
+    def __getstate__(self) -> dict[str, object]:
+        """All but the open file, for another process: its next read opens the path anew."""
+        return {**self.__dict__, "_held": None}
+
     def _hold(self, descriptor: int | None) -> None:
         if self._held is not None:
             os.close(self._held)
