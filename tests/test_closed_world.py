@@ -72,6 +72,18 @@ def test_the_screen_connects_starts_and_unpickles_nothing(logs: list[Path], tmp_
     assert seen(tmp_path / "told") == []
 
 
+def test_a_long_log_starts_one_reader_of_our_own_and_its_answers_name_nothing_else(tmp_path: Path) -> None:
+    log = write(tmp_path, "run.jsonl", jsonl(losses(1000)) + jsonl([{"note": "x" * 1000}]) * 9000)
+    with Terminal([sys.executable, "-c", WATCHED, str(tmp_path / "told"), "watch", str(log)]) as terminal:
+        terminal.until("step 1,000")
+        terminal.press("\x03")
+        terminal.wait()
+    started = [line for line in seen(tmp_path / "told") if not line.startswith("pickle.")]
+    assert len(started) == 1 and started[0].startswith(f"subprocess.Popen ({sys.executable!r}, ["), started
+    named = {line.split("'")[1] for line in seen(tmp_path / "told") if line.startswith("pickle.")}
+    assert all(module.partition(".")[0] in ("tuimon", "array", "collections", "builtins") for module in named), named
+
+
 def test_the_writer_connects_and_starts_nothing(tmp_path: Path) -> None:
     code = WATCHED.replace("from tuimon.cli import main", "import tuimon").replace(
         "code = main(sys.argv[2:])",
