@@ -67,7 +67,15 @@ def test_the_entropy_of_declared_counts_is_the_level_of_a_constant_guess() -> No
 def test_just_under_ln_c_tells_the_effective_number_of_classes() -> None:
     finding = found(watched(run(500, level(2.15)), header(num_classes=10)), "prior-prediction")
     assert "8.6 equally likely" in finding.evidence
+    assert (finding.severity, "class_counts" in finding.missing) == ("warning", True)
     assert math.exp(2.15) == pytest.approx(8.6, abs=0.05)
+
+
+@pytest.mark.parametrize(("tau", "level"), [(150.0, 2.15), (20.0, 1.95)])
+def test_a_hard_task_that_is_learned_slowly_or_well_is_no_constant_guess(tau: float, level: float) -> None:
+    rng = random.Random(6)
+    learns = lambda step: {"loss": level + (2.303 - level) * math.exp(-step / tau) + rng.gauss(0, 0.03)}  # noqa: E731
+    assert loud(watched(run(2500, learns), header(num_classes=10))) == []
 
 
 def test_a_doubled_softmax_rests_on_its_floor() -> None:

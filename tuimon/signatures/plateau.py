@@ -42,8 +42,12 @@ GUESSED = (2, 3, 10, 100, 1000)
 GUESS_NEAR = 0.006
 """Nats within which a guessed ln C must be met."""
 
-LN_SHARE = 0.8
+LN_SHARE = 0.9
 """Least share of ln C at which a level can be that of undeclared class frequencies: entropies below are learning."""
+
+
+CLASSES = "declare num_classes in the header"
+COUNTS = "declare class_counts in the header to tell it from a hard task"
 
 
 class Standing(NamedTuple):
@@ -125,6 +129,7 @@ class TellingLevels(Detector):
     have been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer. Withdrawn
     when the loss leaves the level: some healthy runs rest at ln 2 before they learn. Not told where the learning rate
     was gone before the level stood: it then says where the schedule ended. In nats: needs an unscaled cross-entropy.
+    A level just under ln C, without class_counts, is a warning, and only from the start: hard tasks end there as well.
     """
 
     def __init__(self) -> None:
@@ -151,19 +156,20 @@ class TellingLevels(Detector):
         named = self._match(here, declared, course)
         if named is None:
             return
-        name, why = named
+        name, why, missing = named
         detected = before.detected_step if before is not None and before.signature == name else here.last
         self._finding = Finding(
-            name, "plateau", "failure", here.onset, detected, True,
+            name, "plateau", "warning" if missing == COUNTS else "failure", here.onset, detected, True,
             f"loss {short(here.level)} since {here.onset}, {why}",
-            missing="" if declared else "declare num_classes in the header",
+            missing=missing,
         )  # fmt: skip
 
-    def _match(self, here: Standing, declared: int | None, course: Course) -> tuple[str, str] | None:
+    def _match(self, here: Standing, declared: int | None, course: Course) -> tuple[str, str, str] | None:
+        """Row, reason, and what to declare to be surer."""
         entropy = label_entropy(course)
         if declared and entropy is not None and entropy < uniform_loss(declared) - NEAR_LEVEL:
             if abs(here.level - entropy) < NEAR_LABELS:
-                return "prior-prediction", f"the entropy of the labels is {entropy:.3f}"
+                return "prior-prediction", f"the entropy of the labels is {entropy:.3f}", ""
             return None
         near = NEAR_LEVEL if declared else GUESS_NEAR
         if not declared and not here.from_start:
@@ -171,10 +177,11 @@ class TellingLevels(Detector):
         for count in (declared,) if declared else GUESSED:
             top = uniform_loss(count)
             if top - near - 2 * here.error * bool(declared) < here.level < top + (ABOVE if declared else near):
-                return "uniform-prediction", f"ln {count} is {top:.4f}"
-        if declared and LN_SHARE * uniform_loss(declared) < here.level < uniform_loss(declared):
+                return "uniform-prediction", f"ln {count} is {top:.4f}", "" if declared else CLASSES
+        if declared and here.from_start and LN_SHARE * uniform_loss(declared) < here.level < uniform_loss(declared):
             effective = math.exp(here.level)
-            return "prior-prediction", f"just under ln {declared}, as of {effective:.1f} equally likely classes"
+            why = f"just under ln {declared}, as of {effective:.1f} equally likely classes"
+            return "prior-prediction", why, COUNTS
         return None
 
     @property
