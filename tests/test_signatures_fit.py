@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -39,15 +40,71 @@ def test_the_noise_of_a_small_validation_set_is_no_overfitting() -> None:
     assert loud(watched(run(4000, noisy))) == []
 
 
-def test_validation_above_ln_c_from_the_start_is_memorised_noise() -> None:
-    def change(step: int) -> dict[str, float | None]:
-        return {
-            "val_loss": 2.31 + 0.004 * step if step % 25 == 0 else None,
-            "loss": 2.3 * math.exp(-step / 120),
-        }
+def test_a_loss_below_zero_is_overfitted_as_well() -> None:
+    def shifted(step: int) -> Metrics:
+        return {name: value - 20.0 for name, value in overfits(step).items() if value is not None}
 
-    snapshot = watched(run(600, change), header(num_classes=10))
+    assert found(watched(run(1200, shifted)), "overfitting").onset_step in range(250, 401)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_validation_that_wanders_is_no_overfitting(seed: int) -> None:
+    rng, away = random.Random(seed), 0.0
+    rows = []
+    for step in range(1500):
+        away = 0.97 * away + rng.gauss(0, 0.01)  # as the loss of 32 samples does when it is taken at every step
+        clean = 0.5 + 1.8 * math.exp(-step / 60)
+        rows.append((step, None, {"loss": clean - 2e-5 * step + rng.gauss(0, 0.1), "val_loss": clean + away}))
+    assert loud(watched(rows)) == []
+
+
+def test_a_noise_that_the_schedule_ended_counts_at_the_minimum() -> None:
+    rng = random.Random(3)
+
+    def change(step: int) -> Metrics:
+        metrics: Metrics = {"loss": 0.6 - 1e-4 * step + 1.7 * math.exp(-step / 40) + rng.gauss(0, 0.02)}
+        if step % 50 == 0:
+            noise = rng.gauss(0, 0.03 if step < 600 else 0.003)
+            metrics["val_loss"] = 0.58 + 1.7 * math.exp(-step / 40) + noise - (0.08 if step == 500 else 0.0)
+        return metrics
+
+    assert "overfitting" not in loud(watched(run(1500, change)))
+
+
+def learnt_by_heart(noise: float, *, every: int = 25, **more: float) -> Callable[[int], Metrics]:
+    """A training loss that goes to zero with this share of noise, and a validation loss that rises from ln 10."""
+
+    def change(step: int) -> Metrics:
+        loss = 2.3 * math.exp(-step / 120) * (1 + random.Random(step).gauss(0, noise))
+        metrics: Metrics = {"loss": loss, "val_loss": None}
+        if step % every == 0:
+            metrics |= {"val_loss": 2.31 + 0.004 * step, **more}
+        return metrics
+
+    return change
+
+
+def test_validation_above_ln_c_from_the_start_is_memorised_noise() -> None:
+    snapshot = watched(run(600, learnt_by_heart(0.1)), header(num_classes=10))
     assert found(snapshot, "memorising-noise").onset_step == 0
+    assert loud(snapshot) == ["memorising-noise"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        learnt_by_heart(0.0),  # no noise of batches: each step sees all samples
+        learnt_by_heart(0.1, every=150),  # the second evaluation comes when most is known by heart
+        learnt_by_heart(0.1, val_acc=0.41),
+        learnt_by_heart(0.1, val_acc=41.0),
+    ],
+)
+def test_what_few_honest_samples_do_as_well_is_told_as_overfitting(change: Callable[[int], Metrics]) -> None:
+    assert loud(watched(run(900, change), header(num_classes=10))) == ["overfitting"]
+
+
+def test_answers_by_chance_do_not_clear_the_labels() -> None:
+    snapshot = watched(run(600, learnt_by_heart(0.1, val_acc=0.12)), header(num_classes=10))
     assert loud(snapshot) == ["memorising-noise"]
 
 
@@ -59,6 +116,30 @@ def test_without_classes_a_validation_that_never_gains_is_a_warning() -> None:
         }
 
     assert found(watched(run(600, change)), "memorising-noise").severity == "warning"
+
+
+def test_without_classes_few_samples_learnt_by_heart_are_none() -> None:
+    def change(step: int) -> dict[str, float | None]:
+        # The first evaluation, after 25 steps, holds all that validation will gain.
+        return {
+            "val_loss": 0.1 + 0.001 * math.sin(step) if step % 25 == 0 and step else None,
+            "loss": 0.065 + 1.1 * math.exp(-step / 12) + random.Random(step).gauss(0, 0.02),
+        }
+
+    assert loud(watched(run(600, change))) == []
+
+
+@pytest.mark.parametrize("meta", [{}, {"num_classes": 10}])
+def test_a_pretrained_network_that_gains_nothing_more_is_healthy(meta: dict[str, object]) -> None:
+    rng = random.Random(4)
+
+    def change(step: int) -> Metrics:
+        metrics: Metrics = {"loss": 0.03 + 0.13 * math.exp(-step / 150) + rng.gauss(0, 0.01), "val_loss": None}
+        if step % 25 == 0:
+            metrics["val_loss"] = 0.17 + rng.gauss(0, 0.002)
+        return metrics
+
+    assert loud(watched(run(900, change), header(**meta))) == []
 
 
 def test_one_evaluation_far_off_is_a_spike_of_validation() -> None:
@@ -102,6 +183,19 @@ def test_still_falling_at_the_declared_end_is_a_note() -> None:
 def test_validation_below_training_is_a_note() -> None:
     snapshot = watched(run(600, lambda step: {"val_loss": 0.2} if step % 25 == 0 else {}, without=("lr",)))
     assert found(snapshot, "val-below-train").severity == "note"
+
+
+def test_one_wide_window_does_not_end_that_note() -> None:
+    rng = random.Random(5)
+
+    def change(step: int) -> Metrics:
+        wide = 4.0 if 360 <= step < 400 else 1.0
+        metrics: Metrics = {"loss": 1.0 + wide * rng.gauss(0, 0.1), "val_loss": None}
+        if step % 25 == 0:
+            metrics["val_loss"] = 0.8
+        return metrics
+
+    assert "val-below-train" in [f.signature for f in watched(run(500, change)).findings]
 
 
 def test_what_is_not_logged_is_a_note() -> None:
