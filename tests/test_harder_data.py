@@ -101,3 +101,54 @@ def test_any_split_says_the_same_of_a_step_up() -> None:
         for start in range(0, len(rows), size):
             monitor.feed(Batch.from_rows(rows[start : start + size]))
         assert monitor.snapshot.findings == watched(rows).findings
+
+
+def test_a_wild_loss_that_falls_fast_is_no_return() -> None:
+    """At a billion times its level, halving every hundred records brings nothing back."""
+    rng = random.Random(1)
+
+    def change(step: int) -> Metrics:
+        return {"loss": 1e9 * 0.993 ** (step - 600) * rng.lognormvariate(0, 0.1)} if step >= 600 else {}
+
+    snapshot = watched(run(850, change, without=["val_loss", "grad_norm"]))
+    assert "failure" in [finding.severity for finding in snapshot.findings if finding.active]
+
+
+@pytest.mark.parametrize(("height", "known"), [(4.5, 900), (6.0, 760)])
+def test_a_step_of_a_few_sigmas_that_stays_is_not_taken_for_a_return(height: float, known: int) -> None:
+    """No record need be eight sigmas up, but for the two that drew attention; a third of the progress is lost."""
+    rng = random.Random(2)
+    noise = 0.16
+
+    def change(step: int) -> Metrics:
+        late = 0.0 if step < 700 else 9.0 * noise if step < 703 else height * noise
+        return {"loss": 0.4 + 2.0 * math.exp(-step / 150) + late + rng.gauss(0, noise)}
+
+    snapshot = watched(run(1000, change, without=["val_loss"]))
+    finding = next(f for f in snapshot.findings if f.family == "divergence")
+    assert (finding.onset_step, finding.active) == (700, True) and finding.detected_step <= known
+
+
+def test_a_jump_of_what_looks_like_a_running_mean_is_known_by_how_it_scatters() -> None:
+    """Neighbours resemble each other, as batches of one shard do; no running mean is at its new level at once."""
+    rng = random.Random(3)
+    drift = [0.0]
+    while len(drift) < 700:
+        drift.append(0.9 * drift[-1] + rng.gauss(0, 0.02))
+
+    def change(step: int) -> Metrics:
+        return {"loss": 0.4 + 2.0 * math.exp(-step / 100) + drift[step] + (1.5 + rng.gauss(0, 0.1)) * (step >= 600)}
+
+    snapshot = watched(run(660, change, without=["val_loss", "grad_norm"]))
+    assert failures(snapshot) == ["lr-too-high"]
+
+
+def test_one_wide_batch_in_a_running_mean_stays_silent() -> None:
+    rng = random.Random(3)
+    mean = [2.4]
+    while len(mean) < 700:
+        step = len(mean)
+        loss = 0.4 + 2.0 * math.exp(-step / 100) + rng.gauss(0, 0.1) + (60.0 if step == 600 else 0.0)
+        mean.append(0.95 * mean[-1] + 0.05 * loss)
+    snapshot = watched(run(700, lambda step: {"loss": mean[step]}, without=["val_loss", "grad_norm"]))
+    assert failures(snapshot) == []

@@ -28,8 +28,13 @@ OPEN_LONG = 200
 SETTLED = 20
 """Records within which the gradient norm of a harmless change of data is ordinary again."""
 
-BACK = 2
-"""Records in a row within 3 sigma of the level after which an excursion is over."""
+BACK, BACK_LATE = 2, 4
+"""Records in a row within 3 sigma of the level after which an excursion is over; after 20 records it takes four, since
+of losses that rest at 4 sigma two in a row lie within 3 once in 40 records."""
+
+SCATTERED, SCATTERS = 10, 3
+"""Records up to which a running mean may still take in wide batches, and the rises and the falls each, from there to
+the 20th, that it does not make on its way down."""
 
 CLIMB = 0.25
 """Further rise, as a share of the first one, that makes a climb of it: a step up in the data stays where it is."""
@@ -98,6 +103,9 @@ class Excursion:
     detected: int = 0
     second: int = 0
     fell: bool = False
+    rises: int = 0
+    falls: int = 0
+    high: int = 0
     heights: deque[float] = field(default_factory=lambda: deque(maxlen=2))
     height: float = 0.0
 
@@ -122,6 +130,8 @@ class Excursion:
         self.length += 1
         before = self.recent[-1] if self.recent else loss
         self.fell = self.fell or before - loss > AT_ONCE * (before - self.level.middle) > 0.0
+        if SCATTERED < self.length <= SETTLED:
+            self.rises, self.falls = self.rises + (loss > before), self.falls + (loss < before)
         self.recent.append(loss)
         if len(self.start) < 5:
             self.start.append(loss)
@@ -139,12 +149,26 @@ class Excursion:
         if self.length % HUNDRED == 0:
             self.heights.append(self.height)
             self.height = 0.0
-        needed = SMOOTH_TIMES * CONFIRM if self.smooth else CONFIRM
-        if self.confirmed is None and ((self.far >= needed and not self.scheduled) or (worse and not self.smooth)):
+        self.high = self.high + 1 if z > NEAR and lost > SHARE * self.progress else 0
+        times = SMOOTH_TIMES if self._is_mean else 1
+        stays = self.far >= times * CONFIRM or self.high >= times * SETTLED
+        if self.confirmed is None and ((stays and not self.scheduled) or (worse and not self._is_mean)):
             self.confirmed = step
         if self.length in (SETTLED, OPEN_LONG) or step == self.confirmed:
             self._name(step)
-        return self.near >= BACK
+        return self._back
+
+    @property
+    def _back(self) -> bool:
+        return self.near >= (BACK if self.length <= SETTLED else BACK_LATE)
+
+    @property
+    def _is_mean(self) -> bool:
+        """The log holds a running mean: it looks like one, and this rise takes its time, or comes down smoothly."""
+        if not self.smooth or self.length < SETTLED:
+            return self.smooth
+        at_once = self.start[0] - self.level.middle > AT_ONCE * (self.peak - self.level.middle)
+        return not (at_once and min(self.rises, self.falls) >= SCATTERS)
 
     @property
     def _climbs(self) -> bool:
@@ -154,8 +178,10 @@ class Excursion:
     @property
     def _mends(self) -> bool:
         """The loss has come back after all, or is on its way."""
-        if self.near >= BACK:
+        if self._back:
             return True
+        if median(self.recent) > self.origin:
+            return False  # however fast it falls, it is worse than untrained
         return len(self.heights) > 1 and self.heights[1] < (1 - FALLING) * self.heights[0]
 
     @property
@@ -215,6 +241,6 @@ class Excursion:
         )
 
     def _spike(self, why: str, ended: int | None) -> Finding | None:
-        if self.scheduled or (self.smooth and not self.fell) or self.ordinary:
+        if self.scheduled or (self._is_mean and not self.fell) or self.ordinary:
             return None
         return Finding("loss-spike", "spike", "warning", self.onset, self.second, ended is None, why, ended)

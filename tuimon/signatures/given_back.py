@@ -48,7 +48,7 @@ REMEMBERED = 64
 SCATTER = 32
 """Samples off lost ground whose medians say, with the last ones on it, how far they wander."""
 
-SMOOTH_TIMES = 2.0
+SMOOTH_TIMES = 4.0
 """Times as far of a running mean, of which one sample says little about the next but one."""
 
 YOUNG = 4
