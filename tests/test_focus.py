@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from screens import STEPS, broken, growing, screen
 
+from tuimon.app.acting import FilterLine
 from tuimon.app.explain import ExplainScreen
 from tuimon.panels.metric import MetricPanel
 from tuimon.panels.table import SymptomTable
@@ -79,3 +80,18 @@ async def test_the_table_shows_at_once_whether_it_has_the_focus() -> None:
         await shown.press("tab")
         inks = {span.ink for line in table._lines for span in line if span.text.strip() == table.scene.desk.row}
         assert inks == {"dim"}
+
+
+async def test_the_filter_line_is_there_as_long_as_something_is_typed_into_it() -> None:
+    async with screen(broken()) as shown:
+        # Keys typed at once: the line has not got the focus yet when the next one comes.
+        shown.app.action_filter()
+        shown.app.action_move("usual")
+        await shown.pilot.pause()
+        await shown.press("s")
+        assert not shown.desk.typing
+        assert not shown.app.query_one(FilterLine).display
+        assert shown.desk.view.smooth == 1
+        await shown.press("slash", "s")
+        assert shown.app.query_one(FilterLine).display
+        assert (shown.desk.pattern, shown.desk.view.smooth) == ("s", 1)
