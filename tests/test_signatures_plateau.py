@@ -97,6 +97,18 @@ def test_three_equal_evaluations_under_a_live_gradient_are_frozen_weights() -> N
     assert "2.4137652" in finding.evidence
 
 
+def test_a_network_whose_gradient_has_died_has_arrived() -> None:
+    def arrives(step: int) -> dict[str, float | None]:
+        left = max(math.exp(-step / 10), 1e-6) * (1 + 0.1 * math.sin(step))
+        return {
+            "loss": left**2,
+            "grad_norm": left,
+            "val_loss": 0.4137652 + (step < 150) * left if step % 25 == 0 else None,
+        }
+
+    assert "frozen-weights" not in loud(watched(run(600, arrives)))
+
+
 def test_a_rounded_evaluation_may_repeat() -> None:
     rows = run(200, lambda step: {"val_loss": 0.69} if step % 25 == 0 else {})
     assert "frozen-weights" not in loud(watched(rows))

@@ -25,6 +25,11 @@ CARRIED = 3
 """Times the longest earlier repetition that a new one must last: some logs carry the last evaluation along."""
 
 
+ARRIVED = 1e-4
+"""Share of the highest gradient norm below which a network that no longer moves has arrived: of weights that nothing
+updates it stays what it was."""
+
+
 class FrozenWeights(Detector):
     """The validation loss repeats to the last digit while the gradient is alive: nothing updates the parameters.
 
@@ -43,11 +48,13 @@ class FrozenWeights(Detector):
         self._first_losses: list[float] = []
         self._last_losses: deque[float] = deque(maxlen=32)
         self._gn: float | None = None
+        self._highest = 0.0
 
     def update(self, stretch: Stretch) -> None:
         """Exits early on stretches without an evaluation."""
         if stretch.gn.values:
             self._gn = stretch.gn.values[-1]
+            self._highest = max(self._highest, *stretch.gn.values)
         if not stretch.val.values:
             if stretch.loss.values and self._equal:
                 self._losses(stretch.loss.values)
@@ -105,7 +112,9 @@ class FrozenWeights(Detector):
     @property
     def findings(self) -> Sequence[Finding]:
         """At most one, while the value repeats."""
-        if self._detected is None or self._value is None or self._trains() or self._gn == 0.0:
+        if self._detected is None or self._value is None or self._trains():
+            return ()
+        if self._gn is not None and self._gn <= ARRIVED * self._highest:
             return ()
         why = f"val_loss {self._value:.12g} in {self._equal} evaluations from {self._since}"
         why += f" while grad_norm is {short(self._gn)}" if self._gn is not None else ""
