@@ -30,14 +30,26 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """The argument parser; only the module of the command `chosen` is imported."""
     from tuimon import __version__
 
-    parser = argparse.ArgumentParser(prog="tuimon", description="Watch a training run from a terminal.")
+    parser = argparse.ArgumentParser(
+        prog="tuimon", description="Watch a training run from a terminal.", formatter_class=_formatter
+    )
     parser.add_argument("--version", action="version", version=f"tuimon {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog="tuimon")
     for name, summary in COMMANDS.items():
-        child = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        words = summary.capitalize() + "."
+        child = commands.add_parser(name, help=summary, description=words, formatter_class=_formatter)
         if name == chosen:
             importlib.import_module(f"tuimon.commands.{name}").configure(child)
     return parser
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """The usual one, but without the module that it imports to ask for a width at every argument that is added."""
+    try:
+        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(1).columns
+    except (OSError, ValueError):
+        columns = 0
+    return argparse.HelpFormatter(prog, width=(columns or 80) - 2)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -22,10 +22,12 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tuimon.app.keymap import Wish, remapped
 from tuimon.panels.keys import ALL, Keys
+
+if TYPE_CHECKING:
+    from tuimon.app.keymap import Wish
 
 LARGEST = 1 << 16
 """Bytes of the file that are read: a hundred times what an honest one holds."""
@@ -94,6 +96,9 @@ def config(path: str) -> Config:
         return Config()
     except (OSError, UnicodeDecodeError) as error:
         return Config(wrong=(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}",))
+    # Imported where there is a file: the first picture waits for this.
+    from tuimon.app.keymap import Wish, remapped
+
     screen: dict[str, Default] = {}
     wishes: list[Wish] = []
     wrong: list[tuple[int, str]] = []

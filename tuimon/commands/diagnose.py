@@ -6,10 +6,8 @@ import argparse
 import errno
 import json
 import select
-import shutil
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from tuimon.plain import plain_text
@@ -89,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report.document(), allow_nan=False))
     else:
+        import shutil
+
         width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 100)
         print(report.text(width), end="")
     return exit_code(report, counted)
@@ -183,6 +183,8 @@ def fail_on_words(text: str) -> frozenset[str]:
     Raises:
         ValueError: one of them is no severity, family or signature.
     """
+    from difflib import get_close_matches
+
     from tuimon.catalogue import ROWS
     from tuimon.signatures.finding import RANK
 

@@ -13,7 +13,7 @@ from tuimon.sources import loose
 from tuimon.sources.declared import Declared, note
 from tuimon.sources.lined import LineSource, Parsed
 from tuimon.sources.names import LONGEST_RAW, MOST_METRICS, rank_step
-from tuimon.sources.rows import Row, in_columns
+from tuimon.sources.rows import NESTED, Row, in_columns
 from tuimon.sources.tail import Chunk
 
 _NUMBER = float | str | bool | None
@@ -113,8 +113,9 @@ class JsonLines(LineSource):
             return
         names = dict.fromkeys(self._layout.names if self._layout else ())
         for row in records:
-            names.update(dict.fromkeys(name for name in row if len(name) <= LONGEST_RAW))
-            if any(isinstance(value, (dict, list)) for value in row.values()):
+            if not row.keys() <= names.keys():
+                names.update(dict.fromkeys(name for name in row if len(name) <= LONGEST_RAW))
+            if not NESTED.isdisjoint(map(type, row.values())):
                 self._layouts = _LAYOUTS
                 self._layout = None
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from tuimon.record import BadLine, Batch, Mark
@@ -16,13 +17,16 @@ Item = TypeVar("Item")
 AT_ONCE = 2000
 """Records of one batch: some milliseconds of work, so that the screen can draw in between."""
 
+NESTED = frozenset((dict, list))
+"""What a value is that holds others; rows are decoded documents, in which no other type does."""
+
 LEARNED = 4000
 """Rows from whose names the roles are chosen."""
 
 
 def flat(row: Row) -> Row:
     """`row` with one level of nesting as "a/b"; lists and what lies deeper are left out."""
-    if not any(isinstance(value, (dict, list)) for value in row.values()):
+    if NESTED.isdisjoint(map(type, row.values())):
         return row
     result: dict[str, object] = {}
     for name, value in row.items():
@@ -38,7 +42,7 @@ def flat(row: Row) -> Row:
 def in_columns(rows: Iterable[Row], found: Columns | None = None) -> dict[str, list[object]]:
     """Columns of rows, names in order of appearance; without what `found` ignores."""
     plain = [flat(row) for row in rows]
-    names = dict.fromkeys(name for row in plain for name in row)
+    names = dict.fromkeys(chain.from_iterable(plain))
     return {name: [row.get(name) for row in plain] for name in names if found is None or not found.ignores(name)}
 
 
