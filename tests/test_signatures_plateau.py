@@ -37,6 +37,15 @@ def test_ten_classes_are_guessed_when_none_are_declared_and_37_are_not() -> None
     assert loud(watched(run(500, level(math.log(37))))) == []
 
 
+@pytest.mark.parametrize(("start", "lights"), [(math.log(7), True), (2.6, False)])
+def test_seven_classes_are_supposed_where_the_run_began_at_their_logarithm(start: float, lights: bool) -> None:
+    rng = random.Random(7)
+    stands = lambda step: {"loss": (start if step < 5 else math.log(7)) + rng.gauss(0, 0.01)}  # noqa: E731
+    snapshot = watched(run(500, stands))
+    assert loud(snapshot) == (["uniform-prediction"] if lights else [])
+    assert snapshot.verdict == ("watch" if lights else "healthy")
+
+
 def test_epochs_need_fewer_records() -> None:
     rng = random.Random(1)
     rows = [

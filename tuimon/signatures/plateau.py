@@ -42,11 +42,18 @@ GUESSED = (2, 3, 10, 100, 1000)
 GUESS_NEAR = 0.006
 """Nats within which a guessed ln C must be met."""
 
+SUPPOSED = range(4, 33)
+"""Numbers of classes that are supposed where the run began at their logarithm too, for a warning."""
+
+SUPPOSED_NEAR = 0.003
+"""Nats within which it must stand there: ln 32 and ln 33 are ten times as far apart."""
+
 LN_SHARE = 0.9
 """Least share of ln C at which a level can be that of undeclared class frequencies: entropies below are learning."""
 
 
 CLASSES = "declare num_classes in the header"
+SUPPOSITION = "declare num_classes in the header: here it is supposed"
 COUNTS = "declare class_counts in the header to tell it from a hard task"
 
 
@@ -126,7 +133,8 @@ class TellingLevels(Detector):
     """Losses that stand at ln C, at the label entropy, or at the floor of a doubled softmax.
 
     The level of the last 200 records must be known to 0.01 nats, must not drift, and no earlier part of the run may
-    have been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer. Withdrawn
+    have been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer; 4 to 32, for
+    a warning, still nearer, where the run began there. Withdrawn
     when the loss leaves the level: some healthy runs rest at ln 2 before they learn. Not told where the learning rate
     was gone before the level stood: it then says where the schedule ended. In nats: needs an unscaled cross-entropy.
     A level just under ln C, without class_counts, is a warning, and only from the start: hard tasks end there as well.
@@ -159,7 +167,7 @@ class TellingLevels(Detector):
         name, why, missing = named
         detected = before.detected_step if before is not None and before.signature == name else here.last
         self._finding = Finding(
-            name, "plateau", "warning" if missing == COUNTS else "failure", here.onset, detected, True,
+            name, "plateau", "failure" if missing in ("", CLASSES) else "warning", here.onset, detected, True,
             f"loss {short(here.level)} since {here.onset}, {why}",
             missing=missing,
         )  # fmt: skip
@@ -178,6 +186,12 @@ class TellingLevels(Detector):
             top = uniform_loss(count)
             if top - near - 2 * here.error * bool(declared) < here.level < top + (ABOVE if declared else near):
                 return "uniform-prediction", f"ln {count} is {top:.4f}", "" if declared else CLASSES
+        if not declared:
+            near = SUPPOSED_NEAR + here.error
+            for count in SUPPOSED:
+                top = uniform_loss(count)
+                if abs(here.level - top) < near and abs(course.origin - top) < ABOVE:
+                    return "uniform-prediction", f"where it began; ln {count} is {top:.4f}", SUPPOSITION
         if declared and here.from_start and LN_SHARE * uniform_loss(declared) < here.level < uniform_loss(declared):
             effective = math.exp(here.level)
             why = f"just under ln {declared}, as of {effective:.1f} equally likely classes"
