@@ -139,7 +139,7 @@ def test_a_jump_of_what_looks_like_a_running_mean_is_known_by_how_it_scatters() 
     def change(step: int) -> Metrics:
         return {"loss": 0.4 + 2.0 * math.exp(-step / 100) + drift[step] + (1.5 + rng.gauss(0, 0.1)) * (step >= 600)}
 
-    snapshot = watched(run(660, change, without=["val_loss", "grad_norm"]))
+    snapshot = watched(run(640, change, without=["val_loss", "grad_norm"]))
     assert failures(snapshot) == ["lr-too-high"]
 
 
@@ -152,3 +152,26 @@ def test_one_wide_batch_in_a_running_mean_stays_silent() -> None:
         mean.append(0.95 * mean[-1] + 0.05 * loss)
     snapshot = watched(run(700, lambda step: {"loss": mean[step]}, without=["val_loss", "grad_norm"]))
     assert failures(snapshot) == []
+
+
+def test_a_smooth_loss_that_settles_a_little_higher_is_silent() -> None:
+    """Full batches and weight decay: a hundred sigma of a loss without noise, a thousandth of what was learned."""
+    snapshot = watched(
+        run(
+            2000,
+            lambda step: {"loss": 0.4 + 2.0 * math.exp(-step / 60) + 2e-3 / (1 + math.exp((1000 - step) / 60))},
+            without=["val_loss", "grad_norm"],
+        )
+    )
+    assert failures(snapshot) == []
+
+
+def test_a_converged_loss_that_leaves_its_many_decades_loses_nothing() -> None:
+    """Adam at 1e-9 of the first loss goes up to 1e-5 of it, and stays."""
+    rng = random.Random(6)
+
+    def change(step: int) -> Metrics:
+        level = 2.0 * max(10 ** (-step / 80), 1e-9) if step < 1100 else 2e-5
+        return {"loss": level * rng.lognormvariate(0, 0.2), "grad_norm": math.sqrt(level) * rng.lognormvariate(0, 0.2)}
+
+    assert failures(watched(run(1600, change, without=["val_loss"]))) == []

@@ -53,6 +53,10 @@ SHIFTED_FOLD = 5.0
 AT_ONCE = 0.5
 """Share of its height that a running mean does not lose in one record."""
 
+LITTLE = 0.02
+"""Share of the progress up to which a rise that never cost a quarter is none to speak of, however many sigmas of a
+loss without noise it makes."""
+
 HUNDRED, FALLING = 100, 0.15
 """A loss that is coming back, however slowly, loses 15 % of its height from one hundred of records to the next."""
 
@@ -228,17 +232,20 @@ class Excursion:
         missing = "" if self.log_gn is not None else "log grad_norm to tell a divergence from a change of data"
         if ended is not None and (not self.kind or self.length < OPEN_LONG):
             return self._spike(why + f", back at {ended}", ended)
-        if not self.kind:
-            return self._spike(why, None)
-        severity: Severity = "failure"
-        if self.kind == "level-jump":
-            lost = median(self.recent) - self.level.middle
-            severity = "failure" if lost > HALF * self.progress else "warning"
-        elif self.kind == "unrecovered-spike" and self._mends:
-            severity = "warning"
+        lost = median(self.recent) - self.level.middle
+        if not self.kind or (self.confirmed is None and lost <= LITTLE * self.progress):
+            return self._spike(why, ended)
+        severity: Severity = "warning" if self._harmless(lost) else "failure"
         return Finding(
             self.kind, "divergence", severity, self.onset, self.detected, ended is None, why, ended, missing=missing
         )
+
+    def _harmless(self, lost: float) -> bool:
+        """Whether a rise that has cost so much is only one to look at."""
+        if self.kind == "level-jump":
+            return lost <= HALF * self.progress
+        little = self.confirmed is None and lost <= SHARE * self.progress
+        return little or (self.kind == "unrecovered-spike" and self._mends)
 
     def _spike(self, why: str, ended: int | None) -> Finding | None:
         if self.scheduled or (self._is_mean and not self.fell) or self.ordinary:
