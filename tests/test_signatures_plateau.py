@@ -143,6 +143,13 @@ def test_a_rate_that_can_buy_nothing_is_too_low(meta: dict[str, object], lr: flo
     assert found(snapshot, "lr-too-low").detected_step < 300
 
 
+def test_a_clipped_gradient_buys_no_more_than_its_clipped_norm() -> None:
+    rows = run(448, level(1.7, lr=1e-6, grad_norm=200.0))
+    assert loud(watched(rows, header(optimizer="sgd"))) == []
+    finding = found(watched(rows, header(optimizer="sgd", clip_norm=2.0)), "lr-too-low")
+    assert float(finding.evidence.rpartition(" ")[2]) == pytest.approx(448 * 1e-6 * 200 * 2, rel=0.01)
+
+
 def test_what_a_rate_can_buy_is_the_sum_of_lr_times_squared_gradient() -> None:
     finding = found(watched(run(448, level(1.7, lr=1e-5, grad_norm=2.0)), header(optimizer="sgd")), "lr-too-low")
     # Exact for these constants: 448 steps of 1e-5 * 2^2.

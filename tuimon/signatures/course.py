@@ -124,6 +124,13 @@ class Course:
         )
 
     @property
+    def _clip(self) -> float:
+        """The declared norm to which gradients are clipped, infinite without one."""
+        norm = self.meta.get("clip_norm")
+        known = isinstance(norm, (int, float)) and not isinstance(norm, bool) and norm > 0
+        return float(norm) if known else math.inf  # type: ignore[arg-type]
+
+    @property
     def losses(self) -> Sequence[float]:
         """The last 64 finite losses."""
         return self._losses.values
@@ -215,7 +222,7 @@ class Course:
         if not losses.values:
             return False
         self.logged.add("loss")
-        block = block_of(losses, gns, lrs)
+        block = block_of(losses, gns, lrs, self._clip)
         self._least = min(self._least, block.low)
         self._signs = self._signs + 1 if block.low < 0.0 < block.high else 0
         self.mixed = self._signs >= MIXED

@@ -24,8 +24,8 @@ class Block(NamedTuple):
         low, high: their extremes.
         gn: median gradient norm, None where not logged.
         lr: last learning rate, None where not logged.
-        budget: sum of lr * gn**2 over the steps, in units of loss: what plain gradient descent can buy; None where
-            either is not logged.
+        budget: sum of lr * gn**2 over the steps (of a norm that is clipped, lr * gn * clip), in units of loss: what
+            plain gradient descent can buy; None where either is not logged.
         travel: sum of lr over the steps: how far Adam can have moved a weight; None where lr is not logged.
     """
 
@@ -42,8 +42,8 @@ class Block(NamedTuple):
     travel: float | None
 
 
-def block_of(losses: Points, gns: Points, lrs: Sequence[float]) -> Block:
-    """The block of the records between two renewals, which hold some loss."""
+def block_of(losses: Points, gns: Points, lrs: Sequence[float], clip: float = math.inf) -> Block:
+    """The block of the records between two renewals, which hold some loss; gradients are clipped to norm `clip`."""
     steps, count = losses.steps, len(losses.values)
     mean = sum(losses.values) / count
     spread = math.dist(losses.values, [mean] * count) / math.sqrt(max(count - 1, 1))
@@ -52,7 +52,8 @@ def block_of(losses: Points, gns: Points, lrs: Sequence[float]) -> Block:
     if lrs:
         travel = stride * sum(lrs) * count / len(lrs)
         if len(gns.values) == len(lrs):
-            budget = stride * sum(map(mul, lrs, map(mul, gns.values, gns.values)))
+            taken = gns.values if gns.ordered[-1] <= clip else [min(norm, clip) for norm in gns.values]
+            budget = stride * sum(map(mul, lrs, map(mul, gns.values, taken)))
     return Block(
         steps[0], steps[-1], count, mean, spread, losses.ordered[0], losses.ordered[-1],
         middle_of(gns.ordered) if gns.values else None, lrs[-1] if lrs else None, budget, travel,
