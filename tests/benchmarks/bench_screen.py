@@ -18,6 +18,7 @@ import re
 import statistics
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,17 @@ class Screen(Terminal):
 
     @property
     def cpu(self) -> float:
-        times = self.process.cpu_times()
-        return times.user + times.system
+        """Seconds, with those of the processes that it started and that have ended."""
+        return sum(self.process.cpu_times()[:4])
+
+    @property
+    def memory(self) -> int:
+        """Bytes resident, with those of the processes that it started."""
+        total = 0
+        for process in [self.process, *self.process.children()]:
+            with suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
+        return total
 
     @property
     def header(self) -> str:
@@ -141,14 +151,17 @@ def start(folder: Path, steps: int) -> None:
         screen.press("x")
         screen.until(lambda: screen.step > 0, "step")
         keys: list[float] = []
+        memory = 0
         # Afterwards it is "live", or silent for as long as it took.
         while "reading" in screen.header:
             begun, before = time.perf_counter(), screen.bytes
             screen.press("lh"[len(keys) % 2])
             if screen.take(5) and screen.bytes > before:
                 keys.append((time.perf_counter() - begun) * 1e3)
+            memory = max(memory, screen.memory)
             screen.drain(0.1)
-        took, cpu, size = screen.age, screen.cpu, screen.process.memory_info().rss / 1e6
+        took, cpu = screen.age, screen.cpu
+        memory = max(memory, screen.memory)
         screen.press("q")
         begun = time.perf_counter()
         while screen.process.status() != psutil.STATUS_ZOMBIE:
@@ -157,7 +170,8 @@ def start(folder: Path, steps: int) -> None:
         print(
             f"start {steps:,} lines: first curve {first * 1e3:.0f} ms; first key answered {answered * 1e3:.0f} ms; "
             f"whole history {took:.2f} s ({cpu:.2f} s of CPU); "
-            f"{len(keys)} keys meanwhile {spread(keys, 99)}; rss {size:.0f} MB; left after {left:.2f} s",
+            f"{len(keys)} keys meanwhile {spread(keys, 99)}; rss {memory / 1e6:.0f} MB at most; "
+            f"left after {left:.2f} s",
             flush=True,
         )
     file.unlink()
