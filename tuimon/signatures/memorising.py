@@ -137,6 +137,9 @@ SEEN = 8
 GAIN = 0.15
 """Share of the untrained loss that a validation which learns has gained by then."""
 
+SHARED = 1 / 3
+"""Share of what training has gained that validation has gained too, where the one has to do with the other."""
+
 APART = (1.5, 3.0)
 """Times the training loss at which the validation loss stands, when the two have nothing to do with each other; further
 above, the training samples are learnt by heart, which says nothing of their labels."""
@@ -155,10 +158,10 @@ class ValidationStands(Detector):
     """The training loss fell and rests, the validation loss stands far above it and never gained: memorising-noise.
 
     The case of losses without classes: after eight evaluations the least is above 85 % of the first one and of the
-    first training losses, the last within 5 % of the least, not falling, and 1.5 to 3 times the training loss, which
-    has fallen by 15 % since the first and by less than 10 % over the last four. A warning: an evaluation on other data
-    looks the same. Few honest samples, and what was pretrained on others, go on to zero instead. Needs losses above
-    zero.
+    first training losses, and has shared less than a third of the fall of those; the last is within 5 % of the least, not
+    falling, and 1.5 to 3 times the training loss, which has fallen by 15 % since the first and by less than 10 % over
+    the last four. A warning: an evaluation on other data looks the same. Few honest samples, and what was pretrained on
+    others, go on to zero instead. Needs losses above zero.
     """
 
     def __init__(self) -> None:
@@ -195,11 +198,13 @@ class ValidationStands(Detector):
         self._trains.append(now)
         self._last = (step, value)
         self._count += 1
-        untrained = max(self._first[1], course.origin if course.count else self._first[1])
+        begun = course.origin if course.count else self._first[2]
+        untrained = max(self._first[1], begun)
         stands = (
             self._count >= SEEN
             and now > 0.0
             and self._least > (1 - GAIN) * untrained
+            and untrained - self._least < SHARED * (max(begun, self._first[2]) - now)
             and value < (1 + RISEN_SHARE) * self._least
             and APART[0] * now < value < APART[1] * now
             and now < (1 - GAIN) * self._first[2]

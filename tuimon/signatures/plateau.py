@@ -42,11 +42,17 @@ GUESSED = (2, 3, 10, 100, 1000)
 GUESS_NEAR = 0.006
 """Nats within which a guessed ln C must be met."""
 
-SUPPOSED = range(4, 33)
+SUPPOSED = range(2, 33)
 """Numbers of classes that are supposed where the run began at their logarithm too, for a warning."""
 
 SUPPOSED_NEAR = 0.003
 """Nats within which it must stand there: ln 32 and ln 33 are ten times as far apart."""
+
+SUPPOSED_BEGUN = 0.2
+"""Nats from that logarithm within which an untrained network begins."""
+
+SUPPOSED_ABOVE = 0.008
+"""The same above it, where the learning rate throws the biases about."""
 
 LN_SHARE = 0.9
 """Least share of ln C at which a level can be that of undeclared class frequencies: entropies below are learning."""
@@ -133,7 +139,7 @@ class TellingLevels(Detector):
     """Losses that stand at ln C, at the label entropy, or at the floor of a doubled softmax.
 
     The level of the last 200 records must be known to 0.01 nats, must not drift, and no earlier part of the run may
-    have been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer; 4 to 32, for
+    have been better. C is taken from the header, else only 2, 3, 10, 100 and 1000 are tried, and nearer; 2 to 32, for
     a warning, still nearer, where the run began there. Withdrawn
     when the loss leaves the level: some healthy runs rest at ln 2 before they learn. Not told where the learning rate
     was gone before the level stood: it then says where the schedule ended. In nats: needs an unscaled cross-entropy.
@@ -190,7 +196,7 @@ class TellingLevels(Detector):
             near = SUPPOSED_NEAR + here.error
             for count in SUPPOSED:
                 top = uniform_loss(count)
-                if abs(here.level - top) < near and abs(course.origin - top) < ABOVE:
+                if top - near < here.level < top + SUPPOSED_ABOVE and abs(course.origin - top) < SUPPOSED_BEGUN:
                     return "uniform-prediction", f"where it began; ln {count} is {top:.4f}", SUPPOSITION
         if declared and here.from_start and LN_SHARE * uniform_loss(declared) < here.level < uniform_loss(declared):
             effective = math.exp(here.level)
