@@ -11,11 +11,15 @@ from textual import events
 
 from tuimon.app.acting import FilterLine
 from tuimon.app.help import HelpScreen
+from tuimon.app.messages import Arrived
 from tuimon.app.taken import Taken
 from tuimon.catalogue import BY_SIGNATURE
-from tuimon.follow import Status
+from tuimon.follow import Follower, Status
 from tuimon.panels.keys import KEYS
 from tuimon.panels.metric import MetricPanel
+from tuimon.record import Batch
+from tuimon.sources.jsonl import JsonLines
+from tuimon.sources.tail import Tail
 
 # Processes, threads and terminals of a busy machine: a second look before it counts.
 pytestmark = pytest.mark.flaky(reruns=2)
@@ -83,6 +87,19 @@ async def test_ctrl_c_quits_from_inside_the_filter() -> None:
 
 
 # Keys in combination.
+
+
+async def test_leaving_lets_go_of_the_input_first_and_takes_in_nothing_more(tmp_path: Path) -> None:
+    async with screen(learning()) as shown:
+        follower = Follower(JsonLines(Tail(tmp_path / "none.jsonl")), lambda _: None)
+        stopped: list[float] = []
+        follower.stop = stopped.append  # type: ignore[method-assign,assignment]
+        shown.app._follower = follower
+        before = shown.app.generation
+        shown.app.exit()
+        assert stopped == [0.0]
+        assert not shown.app.acknowledge(Arrived(Batch(), before))
+        shown.app._follower = None
 
 
 async def test_without_a_nan_n_says_so() -> None:
