@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -61,3 +62,41 @@ def test_rank_sum_against_a_count_by_hand() -> None:
     # 2 and 5 against 1, 3, 4: larger in 1 + 3 = 4 of 6 pairs; the deviation of the count is sqrt(2 * 3 * 6 / 12).
     assert rank_sum([2.0, 5.0], [1.0, 3.0, 4.0]) == pytest.approx((4 - 3) / 3**0.5)
     assert rank_sum([1.0, 2.0], [3.0, 4.0]) == -rank_sum([3.0, 4.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (-20.0, 1.0), (-20.0, 1e3)])
+def test_a_rate_that_is_gone_partway_is_told_wherever_zero_lies(shift: float, scale: float) -> None:
+    rng = random.Random(7)
+
+    def change(step: int) -> Metrics:
+        gone = min(step, 120)
+        return {"loss": 0.4 + 2.0 * 0.993**gone + rng.gauss(0, 0.03), "lr": 1e-2 if step < 120 else 1e-6}
+
+    snapshot = watched(run(1200, change, shift=scale * shift, scale=scale, without=["val_loss"]))
+    assert found(snapshot, "flat-midway").severity == "failure"
+
+
+def test_a_negative_loss_that_had_arrived_when_the_rate_went_is_silent() -> None:
+    rng = random.Random(7)
+
+    def change(step: int) -> Metrics:
+        return {"loss": 2.0 * 0.98**step + rng.gauss(0, 0.03), "lr": 1e-2 if step < 700 else 1e-6}
+
+    assert "flat-midway" not in loud(watched(run(1400, change, shift=-20.0, without=["val_loss"])))
+
+
+@pytest.mark.parametrize("without", [(), ("grad_norm",)])
+def test_the_tail_of_a_loss_that_goes_on_converging_is_silent(without: tuple[str, ...]) -> None:
+    """It has come 96 % of its way; of what is left, it loses a tenth in half of the run."""
+    snapshot = watched(
+        run(1600, lambda step: {"loss": 2.4 * 0.96**step + 0.08 * (step + 50) ** -0.15}, without=["val_loss", *without])
+    )
+    assert "flat-midway" not in loud(snapshot)
+
+
+def test_a_loss_that_is_nearly_done_may_have_converged_where_no_gradient_says_otherwise() -> None:
+    def change(step: int) -> Metrics:
+        return {"loss": 2.4 * 0.96**step + 0.1 + 1e-4 * math.sin(step)}
+
+    assert "flat-midway" not in loud(watched(run(1600, change, without=["val_loss", "grad_norm", "lr"])))
+    assert "flat-midway" in loud(watched(run(1600, change, without=["val_loss"])))

@@ -17,6 +17,9 @@ from tuimon.stats import median, rank_sum
 STOPPED_RECORDS = 500
 """Steps for which the rate must be gone, and a quarter of the run: the tail of a schedule is shorter."""
 
+FALLING = 0.05
+"""Share of all progress that a loss makes within two blocks while it is still on its way."""
+
 ALIVE = 0.5
 """Share of its start below which the gradient norm says that the run is converging."""
 
@@ -28,6 +31,13 @@ SMOOTH_NOISE = 0.005
 
 FAR_FROM_DONE = 5e-3
 """Share of the first loss below which a flat loss has simply arrived."""
+
+NEARLY_DONE = 0.1
+"""The same where no gradient norm is logged: a loss that has come that far has most likely converged."""
+
+CONVERGING = 0.05
+"""Share of itself that a loss loses in half of the run while it goes on converging, however little that is of all
+progress."""
 
 OCTAVES_AT_LEAST = 3
 """Renewals of the course before a run has halves to compare."""
@@ -56,8 +66,8 @@ class FlatMidway(Detector):
 
     Two cases of the first can be told from noise and from convergence. The learning rate has fallen a hundredfold and
     stayed there for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought
-    less than 1.2 % of all progress each, the gradient is not known to have died away, and the loss is not within half a
-    percent of zero.
+    less than 1.2 % of all progress each and the last one less than 5 % of what is left, the gradient is not known to
+    have died away, and the loss is not within half a percent of zero (a tenth, where no gradient norm is logged).
     It has never moved, which is a warning, when after 512 losses the last third of the run is as likely above as below
     the first third (Mann and Whitney 1947), no block lies a spread under the first, and validation did not improve.
     Errs on tasks whose floor is high, since a lower bound of the loss is not in the log, and on fine-tuning of what was
@@ -106,7 +116,12 @@ class FlatMidway(Detector):
         if after < max(STOPPED_RECORDS, total / 4):
             return None
         level = math.fsum(b.mean * b.count for b in blocks[first:]) / sum(b.count for b in blocks[first:])
-        if level < FAR_FROM_DONE * course.origin:
+        if course.origin > 0.0 < level:
+            arrived = level < FAR_FROM_DONE * course.origin
+        else:  # no floor is known: it has arrived unless it was falling when the rate went
+            before = blocks[first - 2].mean if first > 1 else course.origin
+            arrived = before - blocks[first].mean < FALLING * (course.origin - level)
+        if arrived:
             return None
         lr = blocks[-1].lr or 0.0
         onset = blocks[first].first
@@ -127,7 +142,11 @@ class FlatMidway(Detector):
             return None
         if median([b.spread for b in blocks[count // 2 :]]) > SMOOTH_NOISE * progress:
             return None
+        if 0.0 < CONVERGING * last.mean < drops[1]:
+            return None
         gns = [block.gn for block in blocks if block.gn is not None]
+        if not gns and 0.0 < best < NEARLY_DONE * origin:
+            return None
         if gns and gns[-1] < ALIVE * max(gns[:OCTAVES_AT_LEAST]):
             return None
         onset = next(block for block in blocks if block.mean - last.mean < 2 * OCTAVE * progress)
