@@ -158,10 +158,10 @@ class ValidationStands(Detector):
     """The training loss fell and rests, the validation loss stands far above it and never gained: memorising-noise.
 
     The case of losses without classes: after eight evaluations the least is above 85 % of the first one and of the
-    first training losses, and has shared less than a third of the fall of those; the last is within 5 % of the least, not
-    falling, and 1.5 to 3 times the training loss, which has fallen by 15 % since the first and by less than 10 % over
-    the last four. A warning: an evaluation on other data looks the same. Few honest samples, and what was pretrained on
-    others, go on to zero instead. Needs losses above zero.
+    first training losses, and has shared less than a third of the fall of those; the last is within 5 % of the least,
+    not falling, and 1.5 to 3 times the training loss, which has fallen by 15 % since the first and by less than 10 %
+    over the last four. A warning: an evaluation on other data looks the same. Few honest samples, and what was
+    pretrained on others, go on to zero instead. Needs losses above zero.
     """
 
     def __init__(self) -> None:
