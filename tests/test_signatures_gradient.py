@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 import random
 
-from tests.streams import INF, after, both, found, header, loud, run, watched
+import pytest
+
+from tests.streams import INF, Change, after, both, found, header, loud, run, watched
+from tuimon.monitor import Monitor
+from tuimon.record import Batch
 
 
 def test_a_jump_of_the_gradient_under_a_calm_loss_is_dated_at_its_first_record() -> None:
@@ -100,3 +104,26 @@ def test_a_gradient_that_returns_closes_the_row() -> None:
 def test_skips_are_only_counted_under_a_scaler() -> None:
     skips = both(*[after(at, at, grad_norm=INF) for at in (300, 302, 304)])
     assert loud(watched(run(600, skips), header(precision="fp16"))) == []
+
+
+def level_of_gradients(fold: float) -> Change:
+    """From step 400 on the gradient norm is `fold` times as large; the loss goes on falling."""
+    rng = random.Random(9)
+    return lambda step: {"grad_norm": (fold if step >= 400 else 1.0) * math.exp(rng.gauss(0, 0.1))}
+
+
+def test_a_gradient_norm_that_finds_a_new_level_while_the_loss_falls_is_over() -> None:
+    findings = [f for f in watched(run(1200, level_of_gradients(8.0))).findings if f.severity != "note"]
+    assert [(f.signature, f.onset_step, f.active, f.ended_step) for f in findings] == [
+        ("exploding-gradient", 400, False, 465)
+    ]
+    assert "settled by 465" in findings[0].evidence
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_any_split_of_a_new_level_says_the_same(size: int) -> None:
+    rows = run(900, level_of_gradients(8.0))
+    monitor = Monitor()
+    for start in range(0, len(rows), size):
+        monitor.feed(Batch.from_rows(rows[start : start + size]))
+    assert monitor.snapshot.findings == watched(rows).findings

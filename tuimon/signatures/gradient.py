@@ -16,6 +16,9 @@ from tuimon.stats import Level, autocorrelation, level_of
 CALM = 4.0
 """Sigmas within which the loss is calm while the gradient already explodes."""
 
+LASTING = 64
+"""Gradient norms after which one that is still far up, while the loss is calm, has found a new level."""
+
 KEPT = 16
 """Findings kept of one kind; a run with more is told by the first ones."""
 
@@ -24,8 +27,8 @@ class ExplodingGradient(Detector):
     """The gradient norm leaves its level while the loss is still calm: one to four steps of warning.
 
     Two in a row above 8 sigma of the last 64 logarithms and above 4 times their median. Over when two in a row are back
-    within 3 sigma. Errs on runs whose batches differ by orders of magnitude; then the scale is wide and it stays
-    silent.
+    within 3 sigma, or when the loss is calm after 64 of them: then this is what is normal from now on. Errs on runs
+    whose batches differ by orders of magnitude; then the scale is wide and it stays silent.
     """
 
     def __init__(self) -> None:
@@ -36,6 +39,8 @@ class ExplodingGradient(Detector):
         self._first = 0
         self._before = self._previous = 0.0
         self._peak = 0.0
+        self._lasted = 0
+        self._resting = 0
         self._open: int | None = None
         self._level: Level | None = None
         self._findings: list[Finding] = []
@@ -47,6 +52,7 @@ class ExplodingGradient(Detector):
         ordinary = level is None or gn.high <= math.exp(min(level.middle + NEAR * level.sigma, 700.0))
         if not gn.values or (self._open is None and ordinary):
             self._run = 0 if gn.values else self._run
+            self._resting = max(self._resting - len(gn.values), 0)
             self._previous = gn.values[-1] if gn.values else self._previous
             self._loss = stretch.loss.values[-1] if stretch.loss.values else self._loss
             return
@@ -65,8 +71,14 @@ class ExplodingGradient(Detector):
         if self._open is not None:
             self._peak = max(self._peak, value)
             self._near = self._near + 1 if z <= NEAR else 0
+            self._lasted += 1
             if self._near >= 2:
                 self._close(step, course)
+            elif self._lasted >= LASTING and self._calm:
+                self._close(step, course, settled=True)
+            return
+        if self._resting:
+            self._resting -= 1
             return
         if z <= FAR or value <= FOLD * math.exp(level.middle) or not (self._calm or self._run):
             self._run = 0
@@ -76,18 +88,21 @@ class ExplodingGradient(Detector):
         self._run += 1
         self._peak = max(self._peak, value)
         if self._run == 2 and not quiet:
-            self._open, self._level, self._near = step, level, 0
+            self._open, self._level, self._near, self._lasted = step, level, 0, 0
             course.exclude_gns(self._first, None)
 
-    def _close(self, step: int, course: Course) -> None:
+    def _close(self, step: int, course: Course, settled: bool = False) -> None:
         if len(self._findings) < KEPT:
-            self._findings.append(self._told(step))
+            self._findings.append(self._told(step, settled))
         self._open, self._run = None, 0
-        course.exclude_gns(self._first, step)
+        # Where it has settled, its norms are those that later ones are compared with, as soon as they fill a window.
+        course.exclude_gns(self._first, self._first - 1 if settled else step)
+        self._resting = LASTING if settled else 0
 
-    def _told(self, ended: int | None) -> Finding:
+    def _told(self, ended: int | None, settled: bool = False) -> Finding:
         why = f"grad_norm {short(self._before)} -> {short(self._peak)} from {self._first} while the loss is calm"
-        why += f", back at {ended}" if ended is not None else ""
+        if ended is not None:
+            why += f", settled by {ended}" if settled else f", back at {ended}"
         detected = self._open if self._open is not None else self._first
         return Finding(
             "exploding-gradient", "gradient", "warning", self._first, detected, ended is None, why, ended,
