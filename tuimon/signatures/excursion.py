@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tuimon.signatures.course import LR_RISE
 from tuimon.signatures.finding import Finding, Severity
-from tuimon.signatures.growth import FAR, NEAR, short
+from tuimon.signatures.growth import FAR, NEAR, short, sigmas
 from tuimon.signatures.tails import expected
 from tuimon.stats import Level, median
 
@@ -219,10 +219,8 @@ class Excursion:
 
     def told(self, ended: int | None) -> Finding | None:
         """The finding as it stands, `ended` at that step or not yet; None for what a schedule explains."""
-        sigmas = short((self.peak - self.level.middle) / self.level.sigma)
-        why = (
-            f"loss {short(self.before)} -> {short(self.peak)} over steps {self.onset}-{self.peak_step}, {sigmas} sigma"
-        )
+        height = sigmas(self.peak - self.level.middle, self.level.sigma)
+        why = f"loss {short(self.before)} -> {short(self.peak)} over steps {self.onset}-{self.peak_step}, {height}"
         if self.peak_gn and self.log_gn is not None:
             why += f", grad_norm {short(math.exp(self.log_gn.middle))} -> {short(self.peak_gn)}"
         if self._raised and self.lr is not None and self.lr_before is not None:

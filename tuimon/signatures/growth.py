@@ -29,6 +29,16 @@ class Growth(NamedTuple):
     text: str
 
 
+MANY_SIGMAS = 1000.0
+"""Above it the number says only how little noise there was."""
+
+
+def sigmas(height: float, noise: float) -> str:
+    """`height` over `noise` as it is told; `noise` may be 0."""
+    many = height > MANY_SIGMAS * noise
+    return f"more than {short(MANY_SIGMAS)} sigma" if many else f"{short(height / noise)} sigma"
+
+
 def short(value: float) -> str:
     """A number for a person: four significant digits at most."""
     return f"{value:.4g}"

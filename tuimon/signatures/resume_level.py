@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tuimon.record import Mark
 from tuimon.signatures.course import ARMED, Course
 from tuimon.signatures.finding import Finding
-from tuimon.signatures.growth import NEAR, short
+from tuimon.signatures.growth import NEAR, short, sigmas
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import MAD_TO_SIGMA, median
 
@@ -95,8 +95,7 @@ class ResumeLevel(Detector):
             if height <= BACK * before.least:
                 self._end(step)
         elif height > before.least:
-            sigmas = short(height / before.noise) if before.noise else "many"
-            why = f"{before.told}, {short(level)} after the resume at {self._first}: {sigmas} sigma"
+            why = f"{before.told}, {short(level)} after the resume at {self._first}: {sigmas(height, before.noise)}"
             why += f", {100 * height / before.progress:.0f} % of the progress lost" if before.progress else ""
             why += "; optimizer state not restored?"
             self._open = Finding("level-jump", "divergence", "warning", self._first, step, True, why)
