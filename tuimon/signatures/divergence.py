@@ -133,8 +133,7 @@ class Excursions(Detector):
             self._gn = stretch.gn.values[-1]
         if stretch.lr.values:
             self._lr = stretch.lr.values[-1]
-        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
-            self._evaluations.take(step, value)
+        self._evaluations.extend(stretch.val.steps, stretch.val.values)
 
     def _watch(self, step: int, value: float, level: Level, course: Course, recent: bool) -> None:
         if self._left is not None and self._seen - self._left_at < BLOCK:

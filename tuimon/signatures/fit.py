@@ -9,7 +9,7 @@ from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import mann_kendall, median
+from tuimon.stats import Level, mann_kendall, median
 
 RECENT = 64
 """Evaluations that are kept for a look back from the end."""
@@ -119,9 +119,11 @@ class ValidationBelowTraining(Detector):
         if not stretch.val.values or level is None:
             self._losses.extend(stretch.loss.values[-LATELY:])
             return
-        for step, loss, value in stretch.evaluated():
-            if loss is not None:
-                self._losses.append(loss)
+        if stretch.dense:
+            self._take_all(stretch, level)
+            return
+        for losses, step, value in stretch.evaluations:
+            self._losses.extend(losses)
             if value is None:
                 continue
             train = min(level.middle, median(self._losses)) if self._losses else level.middle
@@ -133,6 +135,29 @@ class ValidationBelowTraining(Detector):
             self._since = step if self._run == 1 else self._since
             self._last = (step, value, train)
             self._apart.append((train - value, level.sigma))
+
+    def _take_all(self, stretch: Stretch, level: Level) -> None:
+        """Takes in a dense stretch: only what comes after the last evaluation that is not below matters."""
+        values, before = stretch.val.values, len(self._losses)
+        losses = [*self._losses, *stretch.loss.values]
+        least = min(level.middle, *losses)
+
+        def train(i: int) -> float:
+            return min(level.middle, median(losses[max(0, before + i + 1 - LATELY) : before + i + 1]))
+
+        start = len(values)
+        while start and (values[start - 1] < least or values[start - 1] < train(start - 1)):
+            start -= 1
+        if start:
+            self._run = 0
+            self._apart.clear()
+        if start < len(values):
+            self._since = self._since if self._run else stretch.steps[start]
+            self._run += len(values) - start
+            self._last = (stretch.steps[-1], values[-1], train(len(values) - 1))
+            for i in range(max(start, len(values) - LATELY), len(values)):
+                self._apart.append((train(i) - values[i], level.sigma))
+        self._losses.extend(stretch.loss.values)
 
     @property
     def findings(self) -> Sequence[Finding]:

@@ -109,21 +109,22 @@ class GivenBack(Detector):
     def update(self, stretch: Stretch) -> None:
         """Cuts the losses in samples, wherever the stretch ends."""
         values, lrs = stretch.loss.values, stretch.lr
-        evaluations = deque(zip(stretch.val.steps, stretch.val.values, strict=True))
-        start = 0
+        val, taken, start = stretch.val, 0, 0
         while start < len(values):
             end = min(len(values), start + POINTS - len(self._points))
             self._points.extend(values[start:end])
             if len(self._points) == POINTS:
                 step = stretch.loss.steps[end - 1]
                 known = bisect_right(lrs.steps, step)
-                while evaluations and evaluations[0][0] < step:  # those that any reading has brought before
-                    self._evaluations.take(*evaluations.popleft())
+                until = taken
+                while until < len(val.steps) and val.steps[until] < step:  # those that any reading has brought before
+                    until += 1
+                self._evaluations.extend(val.steps[taken:until], val.values[taken:until])
+                taken = until
                 self._take(self._sample(step, lrs.values[known - 1] if known else self._lr), stretch.course)
                 self._points = []
             start = end
-        for step, value in evaluations:
-            self._evaluations.take(step, value)
+        self._evaluations.extend(val.steps[taken:], val.values[taken:])
         if lrs.values:
             self._lr = lrs.values[-1]
 

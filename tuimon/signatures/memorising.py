@@ -78,9 +78,8 @@ class MemorisingNoise(Detector):
         if not stretch.val.values:
             self._recent.extend(stretch.loss.values[-LATELY:])
             return
-        for step, loss, value in stretch.evaluated():
-            if loss is not None:
-                self._recent.append(loss)
+        for losses, step, value in stretch.evaluations:
+            self._recent.extend(losses)
             if value is not None and self._recent and not self._learned:
                 self._evaluate(step, value, count)
         self._learned = self._learned or _answers(stretch, count)
@@ -182,8 +181,11 @@ class ValidationStands(Detector):
             self._loss = stretch.loss.values[-1] if stretch.loss.values else self._loss
             return
         level = stretch.course.level
-        for step, loss, value in stretch.evaluated():
-            self._loss = loss if loss is not None else self._loss
+        if stretch.dense and level is not None and not self._may_stand(stretch, level.middle):
+            self._pass_over(stretch, level.middle)
+            return
+        for losses, step, value in stretch.evaluations:
+            self._loss = losses[-1] if losses else self._loss
             if value is None or (self._last is not None and step == self._last[0]):
                 continue
             now = level.middle if level is not None else self._loss
@@ -213,6 +215,30 @@ class ValidationStands(Detector):
             and mann_kendall(list(self._recent)) > STILL_FALLING
         )
         self._detected = (step if self._detected is None else self._detected) if stands else None
+
+    def _may_stand(self, stretch: Stretch, now: float) -> bool:
+        """Whether some evaluation of a dense stretch may stand, by what is the same for all of them."""
+        if self._first is None or self._last is None or stretch.steps[0] <= self._last[0]:
+            return True
+        begun = stretch.course.origin if stretch.course.count else self._first[2]
+        return (
+            now > 0.0
+            and self._least > (1 - GAIN) * max(self._first[1], begun)
+            and stretch.val.low < APART[1] * now
+            and stretch.val.high > APART[0] * now
+            and now < (1 - GAIN) * self._first[2]
+        )
+
+    def _pass_over(self, stretch: Stretch, now: float) -> None:
+        """Takes in evaluations of which none stands."""
+        val = stretch.val
+        self._loss = stretch.loss.values[-1]
+        self._least = min(self._least, val.low)
+        self._recent.extend(val.values)
+        self._trains.extend([now] * len(val.values))
+        self._last = (val.steps[-1], val.values[-1])
+        self._count += len(val.values)
+        self._detected = None
 
     def rewind(self, step: int, course: Course) -> None:
         """Another run in the same file starts anew."""

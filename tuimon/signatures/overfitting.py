@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
+from tuimon.signatures.overview import PER_LAG, Overview, noise_of
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import level_of, mann_kendall, median, thinned
+from tuimon.stats import level_of, median
 
 EVALUATIONS = 3
 """Evaluations in a row that must agree: one is a fluctuation, and two can be neighbours of one."""
@@ -21,25 +22,11 @@ SHARE = 0.05
 GAINED = 0.003
 """Share of what validation has gained that must be lost again: near zero, five percent are nothing."""
 
-ROOM = 128
-"""Evaluations that are kept of a run, evenly spaced: they give its noise and its trends."""
-
-PARTS = 12
-"""Parts since the minimum whose means make a trend: neighbours see nearly the same weights, and wander together."""
-
-LAGS = (1, 2, 4, 8)
-"""Kept evaluations between the points of which noise is taken: what wanders slowly shows only further apart."""
-
-PER_LAG = 8
-"""Times a lag that there must be evaluations: the bend of a trend is small over an eighth of it. And a trend since the
-minimum must last for that share of the run, as what wanders comes back from its extremes."""
-
-BEND_TO_SIGMA = 1.21
-"""Standard deviation of a normal series over the median distance of a point from the middle of its neighbours, which a
-trend does not enter: 1 / (0.6745 * sqrt(1.5))."""
-
 NOISE = 3.0
 """Sigmas of the noise of one evaluation by which it must rise."""
+
+TRAINS = 32
+"""Training losses whose median says where training stands."""
 
 THEN = 8
 """Evaluations up to the minimum that give the noise at that time, which a schedule may have ended since."""
@@ -66,29 +53,6 @@ LEARNS_NOT = 1.0
 training loss has risen again."""
 
 
-class Overview:
-    """At most 128 values, evenly spaced over all that have come: every first, second, fourth, ... of them."""
-
-    def __init__(self) -> None:
-        self.values: list[float] = []
-        self.count = 0
-        self._stride = 1
-
-    def append(self, value: float) -> None:
-        """Takes in the next value."""
-        if self.count % self._stride == 0:
-            self.values.append(value)
-        self.count += 1
-        if len(self.values) == ROOM:
-            del self.values[1::2]
-            self._stride *= 2
-
-    @property
-    def trend(self) -> float:
-        """Mann-Kendall score of the means of twelve parts."""
-        return mann_kendall(thinned(self.values, PARTS))
-
-
 class Overfitting(Detector):
     """The validation loss rises from its minimum while the training loss goes on falling.
 
@@ -110,7 +74,7 @@ class Overfitting(Detector):
         self._near: deque[float] = deque(maxlen=THEN + 2)
         self._above: deque[float] = deque(maxlen=EVALUATIONS)
         self._since = Overview()
-        self._train: deque[float] = deque(maxlen=32)
+        self._train: deque[float] = deque(maxlen=TRAINS)
         self._trains = Overview()
         self._detected: int | None = None
         self._over: int | None = None
@@ -121,50 +85,116 @@ class Overfitting(Detector):
         if not stretch.val.values:
             self._train.extend(stretch.loss.values)
             return
-        for step, loss, value in stretch.evaluated():
-            if loss is not None:
-                self._train.append(loss)
+        if stretch.dense and stretch.steps[0] > self._last_step and self._first is not None:
+            self._take_all(stretch)
+            return
+        for losses, step, value in stretch.evaluations:
+            self._train.extend(losses)
             if value is not None:
                 self._evaluate(step, value, stretch.course)
+
+    def _take_all(self, stretch: Stretch) -> None:
+        """The same for a dense stretch, from its last minimum on: nothing before is left of it."""
+        values, losses = stretch.val.values, stretch.loss.values
+        start = 0
+        if self._best is None or stretch.val.low < self._best:
+            start = values.index(stretch.val.low)
+            self._pass_over(stretch, 0, start)
+            self._train.append(losses[start])
+            self._evaluate(stretch.steps[start], values[start], stretch.course)
+            start += 1
+        if start < len(values) and self._may_change(stretch, start):
+            for i in range(start, len(values)):
+                self._train.append(losses[i])
+                self._evaluate(stretch.steps[i], values[i], stretch.course)
+        else:
+            self._pass_over(stretch, start, len(values))
+
+    def _may_change(self, stretch: Stretch, start: int) -> bool:
+        """Whether some record from `start` on may find or end a rise, by what is the same for all of them."""
+        if self._detected is not None or self._best is None or self._best <= 0.0:
+            return True
+        values = [*self._above, *stretch.val.values[start:]]
+        if stretch.course.silent or len(values) < EVALUATIONS:
+            return False
+        highest = max(map(min, values, values[1:], values[2:]))
+        count = len(stretch) - start
+        noise = self._values.noise if self._values.passed >= count else 0.0
+        if highest <= self._best + max(self._share(None), NOISE * noise):
+            return False
+        if self._trains.passed >= count and self._trains.trend >= RISING:
+            return False
+        if highest > self._best + NOISE_ALONE * max(noise, self._noise_at_best):
+            return self._may_have_fallen(stretch)
+        lasts = PER_LAG * (self._since.count + count) >= self._values.count + count
+        return lasts and (self._since.passed < count or self._since.trend > TREND) and self._may_have_fallen(stretch)
+
+    def _may_have_fallen(self, stretch: Stretch) -> bool:
+        """Whether the median of 32 losses may be below the one at the minimum within a stretch."""
+        losses = sorted([*self._train, *stretch.loss.values])
+        return self._train_at_best is not None and losses[len(self._train) // 4] < self._train_at_best
+
+    def _pass_over(self, stretch: Stretch, start: int, end: int) -> None:
+        """Takes in records that neither make a minimum nor find or end a rise."""
+        values, before = stretch.val.values[start:end], len(self._train)
+        losses = [*self._train, *stretch.loss.values[start:end]]
+
+        def train(i: int) -> float:
+            return median(losses[max(0, before + i + 1 - TRAINS) : before + i + 1])
+
+        self._values.extend(len(values), values.__getitem__)
+        self._since.extend(len(values), values.__getitem__)
+        self._trains.extend(len(values), train)
+        self._train.extend(losses[before:])
+        self._near.extend(values)
+        self._above.extend(values)
+        if values:
+            self._last, self._last_step = values[-1], stretch.steps[end - 1]
+
+    @property
+    def _now(self) -> float | None:
+        """Where the training loss stands."""
+        return median(self._train) if self._train else None
 
     def _evaluate(self, step: int, value: float, course: Course) -> None:
         if self._last is not None and self._last_step == step:
             return
-        train = median(self._train) if self._train else None
         if self._first is None:
-            self._first, self._highest = value, train
+            self._first, self._highest = value, self._now
         self._values.append(value)
         self._near.append(value)
         self._last, self._last_step = value, step
         if self._best is None or value < self._best:
-            self._best, self._best_step, self._train_at_best = value, step, train
-            self._noise_at_best = _noise(self._near, 1) if len(self._near) == THEN + 2 else 0.0
+            self._best, self._best_step, self._train_at_best = value, step, self._now
+            self._noise_at_best = noise_of(self._near, 1) if len(self._near) == THEN + 2 else 0.0
             self._above.clear()
             self._since, self._trains = Overview(), Overview()
             self._detected = self._over = None
             return
         self._above.append(value)
         self._since.append(value)
-        if train is not None:
-            self._trains.append(train)
-            self._hold(step, train)
-        self._rise(step, value, train, course)
+        if self._train:
+            self._trains.extend(1, lambda _: median(self._train))
+        self._hold(step)
+        self._rise(step, value, course)
 
-    def _rise(self, step: int, value: float, train: float | None, course: Course) -> None:
+    def _rise(self, step: int, value: float, course: Course) -> None:
         """Asks whether validation has risen, or is back at its minimum, when more than a detail of it has changed."""
-        least, share = self._best or 0.0, self._share(train)
-        risen = len(self._above) == EVALUATIONS and min(self._above) > least + share
-        asked = risen and self._detected is None and not course.silent and self._falls(train)
-        if not asked and (risen or self._detected is None):
+        least, share = self._best or 0.0, self._share(self._now if (self._best or 0.0) <= 0.0 else None)
+        lowest = min(self._above)
+        risen = len(self._above) == EVALUATIONS and lowest > least + share
+        if risen is (self._detected is not None) or (risen and course.silent):
             return
-        noise = max(_noise(self._values.values, lag) for lag in LAGS)
-        if asked and min(self._above) > least + NOISE * noise:
-            alone = min(self._above) > least + NOISE_ALONE * max(noise, self._noise_at_best)
+        noise = self._values.noise
+        if not risen:
+            if value <= least + max(share, NOISE * noise):
+                self._detected = None
+        elif lowest > least + NOISE * noise:
+            alone = lowest > least + NOISE_ALONE * max(noise, self._noise_at_best)
             lasts = PER_LAG * self._since.count >= self._values.count
-            if (alone or (lasts and self._since.trend > TREND)) and self._trains.trend < RISING:
+            lasts = alone or (lasts and self._since.trend > TREND)
+            if lasts and self._trains.trend < RISING and self._falls(self._now):
                 self._detected = step
-        elif value <= least + max(share, NOISE * noise):
-            self._detected = None
 
     def _share(self, train: float | None) -> float:
         """The rise of validation that is more than a detail, whatever the noise."""
@@ -181,10 +211,11 @@ class Overfitting(Detector):
         fallen = self._train_at_best - train > FALLEN * level_of(self._train).sigma
         return fallen or self._trains.trend < FALLING
 
-    def _hold(self, step: int, train: float) -> None:
-        """Ends what was told when the training loss, of which `train` is the median now, has risen as well."""
-        if self._detected is None or self._train_at_best is None:
+    def _hold(self, step: int) -> None:
+        """Ends what was told when the training loss has risen as well."""
+        if self._detected is None or self._train_at_best is None or not self._train:
             return
+        train = median(self._train)
         risen = train > self._train_at_best + LEARNS_NOT * level_of(self._train).sigma
         self._over = (step if self._over is None else self._over) if risen else None
 
@@ -214,12 +245,3 @@ class Overfitting(Detector):
                 self._over,
             ),
         )
-
-
-def _noise(values: Iterable[float], lag: int) -> float:
-    """Sigma of one of the `values` about those `lag` before and after it; zero where there are too few to say."""
-    line = list(values)
-    if len(line) < 3 or (lag > 1 and len(line) < PER_LAG * lag):
-        return 0.0
-    triples = zip(line, line[lag:], line[2 * lag :], strict=False)
-    return BEND_TO_SIGMA * median([abs(middle - 0.5 * (before + after)) for before, middle, after in triples])

@@ -53,8 +53,7 @@ class SlowDivergence(Detector):
 
     def update(self, stretch: Stretch) -> None:
         """Takes in the evaluations."""
-        for step, value in zip(stretch.val.steps, stretch.val.values, strict=True):
-            self._evaluations.take(step, value)
+        self._evaluations.extend(stretch.val.steps, stretch.val.values)
 
     def rewind(self, step: int, course: Course) -> None:
         """A resumed run evaluates anew."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from operator import eq
 
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
@@ -59,11 +60,38 @@ class FrozenWeights(Detector):
             if stretch.loss.values and self._equal:
                 self._losses(stretch.loss.values)
             return
-        for step, loss, value in stretch.evaluated():
-            if loss is not None and self._equal:
-                self._losses((loss,))
+        if stretch.dense and self._goes_on(stretch):
+            return
+        for losses, step, value in stretch.evaluations:
+            if losses and self._equal:
+                self._losses(losses)
             if value is not None and not (step == self._last and self._equal):
                 self._evaluate(step, value)
+
+    def _goes_on(self, stretch: Stretch) -> bool:
+        """Takes in a dense stretch in which no value repeats, or only the one that did: a log that carries it along."""
+        values, step = stretch.val.values, stretch.steps[-1]
+        if values[0] != self._value and not any(map(eq, values, values[1:])):
+            self._begin(values[0], step)
+            self._longest = max(self._longest, 1) if len(values) > 1 else self._longest
+            self._value, self._last = values[-1], step
+            return True
+        if self._value == stretch.val.low == stretch.val.high:
+            if self._detected is None and self._equal + len(values) >= self._needed(values[0]):
+                return False
+            self._equal += len(values)
+            self._losses(stretch.loss.values)
+            self._last = step
+            return True
+        return False
+
+    def _begin(self, value: float, step: int) -> None:
+        """Another value."""
+        if self._value is not None:
+            self._longest = max(self._longest, self._equal)
+        self._value, self._equal, self._since, self._detected = value, 1, step, None
+        self._first_losses = []
+        self._last_losses.clear()
 
     def _evaluate(self, step: int, value: float) -> None:
         if value == self._value:
@@ -71,11 +99,7 @@ class FrozenWeights(Detector):
             if self._detected is None and self._equal >= self._needed(value):
                 self._detected = step
         else:
-            if self._value is not None:
-                self._longest = max(self._longest, self._equal)
-            self._value, self._equal, self._since, self._detected = value, 1, step, None
-            self._first_losses = []
-            self._last_losses.clear()
+            self._begin(value, step)
         self._last = step
 
     def _losses(self, values: Sequence[float]) -> None:

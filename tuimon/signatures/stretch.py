@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, KeysView, Sequence
 from itertools import repeat
 from math import isfinite
@@ -30,13 +31,16 @@ class Stretch:
         course: the run up to the record before this stretch.
     """
 
-    __slots__ = ("_end", "_piece", "_start", "course", "finite", "gn", "index", "loss", "lr", "steps", "val")
+    __slots__ = (
+        "_end", "_evaluations", "_piece", "_start", "course", "finite", "gn", "index", "loss", "lr", "steps", "val",
+    )  # fmt: skip
 
     def __init__(self, piece: Piece, start: int, end: int, course: Course) -> None:
         self._piece, self._start, self._end = piece, start, end
         self.index = course.records
         self.steps = piece.steps[start:end]
         self.finite = piece.is_finite(start, end)
+        self._evaluations: list[tuple[Sequence[float], int, float | None]] | None = None
         self.course = course
         roles, steps = piece.roles, self.steps
         self.loss = roles["loss"].between(start, end, steps) if "loss" in roles else NO_POINTS
@@ -87,9 +91,47 @@ class Stretch:
             return column
         return [value if value is not None and isfinite(value) else None for value in column]
 
-    def evaluated(self) -> Iterator[tuple[int, float | None, float | None]]:
-        """Step, finite loss and finite validation loss of every record."""
-        return ((step, loss, value) for step, (loss, value) in self.rows("loss", "val_loss"))
+    @property
+    def dense(self) -> bool:
+        """Every record has a finite loss and a finite validation loss, and a step above the one before it.
+
+        Such logs bring a hundred times more evaluations than others, so detectors take them in all at once.
+        """
+        return self._piece.increasing and len(self.loss.values) == len(self.val.values) == len(self)
+
+    @property
+    def evaluations(self) -> list[tuple[Sequence[float], int, float | None]]:
+        """Step and value of every finite validation loss, after the finite losses up to its record since the last one.
+
+        The last of them is the newest step and None, with the losses that are left.
+        """
+        if self._evaluations is None:
+            self._evaluations = []
+            losses, taken = self.loss.values, 0
+            for row, step, value in zip(self._rows("val_loss"), self.val.steps, self.val.values, strict=True):
+                end = self._losses_to(row)
+                self._evaluations.append((losses[taken:end], step, value))
+                taken = end
+            self._evaluations.append((losses[taken:], self.steps[-1], None))
+        return self._evaluations
+
+    def _rows(self, role: str) -> Sequence[int]:
+        """The records of the piece within this stretch that have a finite value of the role."""
+        column = self._piece.roles.get(role)
+        if column is None:
+            return ()
+        if column.rows is None:
+            return range(self._start, self._end)
+        return column.rows[bisect_left(column.rows, self._start) : bisect_left(column.rows, self._end)]
+
+    def _losses_to(self, row: int) -> int:
+        """Finite losses of this stretch up to that record of the piece."""
+        column = self._piece.roles.get("loss")
+        if column is None:
+            return 0
+        if column.rows is None:
+            return row + 1 - self._start
+        return bisect_right(column.rows, row) - bisect_left(column.rows, self._start)
 
 
 class Detector:

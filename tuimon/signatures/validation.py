@@ -10,7 +10,7 @@ from tuimon.signatures.course import LR_RISE, Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.stretch import Detector, Stretch
-from tuimon.stats import level_of
+from tuimon.stats import level_of, median
 
 VAL_WINDOW = 16
 """Evaluations in the baseline of the validation loss."""
@@ -50,6 +50,9 @@ class ValidationSpike(Detector):
         if not stretch.val.values:
             self._lr = stretch.lr.values[-1] if stretch.lr.values else self._lr
             return
+        if stretch.dense and not self._may_be_far(stretch):
+            self._pass_over(stretch)
+            return
         for step, (value, lr) in stretch.rows("val_loss", "lr"):
             self._lr = lr if lr is not None else self._lr
             if value is None:
@@ -59,11 +62,34 @@ class ValidationSpike(Detector):
                 self._lrs.extend(() if self._lr is None else (self._lr,))
             self._last_step = step
 
+    def _may_be_far(self, stretch: Stretch) -> bool:
+        """Whether some evaluation of a dense stretch may be far off, or end one that is, or is not to be taken in."""
+        val, lrs = stretch.val, stretch.lr.values
+        if self._first is None or self._open is not None or len(self._recent) < VAL_ARMED or stretch.course.silent:
+            return True
+        if self._last_step is None or stretch.steps[0] <= self._last_step:
+            return True
+        least = min(val.low, *self._recent)
+        return val.high - least > VAL_SHARE * (self._first - self._least) or len(lrs) not in (0, len(stretch))
+
+    def _pass_over(self, stretch: Stretch) -> None:
+        """Takes in evaluations of which none is far off."""
+        lrs = stretch.lr.values
+        self._recent.extend(stretch.val.values)
+        self._least = min(self._least, stretch.val.low)
+        self._last_step = stretch.steps[-1]
+        if lrs:
+            self._lrs.extend(lrs[-2:])
+            self._lr = lrs[-1]
+        elif self._lr is not None:
+            self._lrs.extend((self._lr, self._lr) if len(stretch) > 1 else (self._lr,))
+
     def _evaluate(self, step: int, value: float) -> None:
         self._first = value if self._first is None else self._first
         if len(self._recent) >= VAL_ARMED:
-            level = level_of(self._recent)
-            far = level.z(value) > VAL_FAR and value - level.middle > VAL_SHARE * (self._first - self._least)
+            middle = median(self._recent)
+            far = value - middle > VAL_SHARE * (self._first - self._least)
+            far = far and level_of(self._recent).z(value) > VAL_FAR
             if self._open is not None and not far:
                 if len(self._findings) < KEPT:
                     self._findings.append(self._told(step))
@@ -71,7 +97,7 @@ class ValidationSpike(Detector):
             if far and self._lr is not None and self._lr > LR_RISE * min(self._lrs, default=math.inf):
                 return
             if far:
-                self._open = (step, level.middle, value) if self._open is None else self._open
+                self._open = (step, middle, value) if self._open is None else self._open
                 return
         self._recent.append(value)
         self._least = min(self._least, value)
