@@ -151,7 +151,7 @@ PLATEAU = (
         fix="Repair the preprocessing or the pairing; with dead layers start again with a lower rate and a warmup.",
         confused_with=("uniform-prediction", "dead-relu", "vanishing-gradient"),
         needs=("loss", "class_counts"),
-        known_at="200 steps after the onset",
+        known_at="200 steps after the onset; a warning only, and only from the start, without class_counts in meta",
         outranks=("flat-midway", "memorising-noise", "overfitting", "uniform-prediction"),
     ),
     Row(
@@ -195,7 +195,7 @@ PLATEAU = (
         fix="Repair the pairing or the label order, and start again. Regularising does not help.",
         confused_with=("overfitting", "uniform-prediction"),
         needs=("val_loss", "num_classes"),
-        known_at="at the 3rd evaluation; without num_classes in meta it shows as overfitting",
+        known_at="at the 3rd evaluation; without num_classes in meta, or evaluated too late, it shows as overfitting",
         outranks=("overfitting",),
     ),
     Row(
