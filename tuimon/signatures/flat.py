@@ -32,9 +32,6 @@ SMOOTH_NOISE = 0.005
 FAR_FROM_DONE = 5e-3
 """Share of the first loss below which a flat loss has simply arrived."""
 
-NEARLY_DONE = 0.1
-"""The same where no gradient norm is logged: a loss that has come that far has most likely converged."""
-
 CONVERGING = 0.05
 """Share of itself that a loss loses in half of the run while it goes on converging, however little that is of all
 progress."""
@@ -67,7 +64,7 @@ class FlatMidway(Detector):
     Two cases of the first can be told from noise and from convergence. The learning rate has fallen a hundredfold and
     stayed there for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought
     less than 1.2 % of all progress each and the last one less than 5 % of what is left, the gradient is not known to
-    have died away, and the loss is not within half a percent of zero (a tenth, where no gradient norm is logged).
+    have died away, and the loss is not within half a percent of zero.
     It has never moved, which is a warning, when after 512 losses the last third of the run is as likely above as below
     the first third (Mann and Whitney 1947), no block lies a spread under the first, and validation did not improve.
     Errs on tasks whose floor is high, since a lower bound of the loss is not in the log, and on fine-tuning of what was
@@ -145,8 +142,6 @@ class FlatMidway(Detector):
         if 0.0 < CONVERGING * last.mean < drops[1]:
             return None
         gns = [block.gn for block in blocks if block.gn is not None]
-        if not gns and 0.0 < best < NEARLY_DONE * origin:
-            return None
         if gns and gns[-1] < ALIVE * max(gns[:OCTAVES_AT_LEAST]):
             return None
         onset = next(block for block in blocks if block.mean - last.mean < 2 * OCTAVE * progress)
