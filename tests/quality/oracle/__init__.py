@@ -63,7 +63,7 @@ RULES: dict[str, Callable[[Trace], Truth]] = {
     "bad-batch": spiked,
     "bad-batches": clustered,
     "hidden-term": gradient_burst,
-    **dict.fromkeys(("edge", "edge-wide"), oscillating),
+    **dict.fromkeys(("edge", "edge-wide", "edge-clipped"), oscillating),
     "no-zero-grad": accumulating,
     **dict.fromkeys(("wrong-sign", "probabilities"), under_floor),
     "scaler-fails": scaler,
