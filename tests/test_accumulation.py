@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.streams import found, loud, run, watched
+from tuimon.signatures.accumulation import accumulated
 
 STEPS = 64
 
@@ -65,3 +66,8 @@ def test_a_sum_that_turns_when_the_network_has_learned_is_known_by_its_first_hal
 @pytest.mark.parametrize("seed", range(20))
 def test_noisy_gradients_that_grow_for_a_while_are_no_sum(seed: int) -> None:
     assert grown(lambda t: 0.2 * min(t, 16), 0.25, seed) == []
+
+
+def test_a_rewind_to_before_the_first_record_is_no_sum() -> None:
+    assert accumulated([1, *range(2, 17), *range(-1, 15)], [0.1 * t for t in range(1, 33)]) is None
+    assert accumulated([40, *range(80, 600, 40), *range(0, 720, 40)], [0.1 * t for t in range(1, 33)]) is None

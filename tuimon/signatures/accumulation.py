@@ -47,6 +47,8 @@ def accumulated(steps: Sequence[int], values: Sequence[float]) -> float | None:
     if min(values) <= 0.0 or stride <= 0 or steps[0] > stride:
         return None
     before = steps[0] - (1 if steps[0] <= 1 else stride)
+    if min(steps) <= before:
+        return None  # a rewind to before the first of them
     xs = [math.log(step - before) for step in steps]
     ys = [math.log(value) for value in values]
     exponent, residual = _line(xs, ys)
