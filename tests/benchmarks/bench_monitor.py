@@ -51,6 +51,14 @@ def noisy(step: int, records: int, rng: random.Random) -> Row:
     return row | {"loss": loss, "val_loss": loss + rng.gauss(0, 0.1)}
 
 
+def ordinary(step: int, records: int, rng: random.Random) -> Row:
+    """Five metrics, a validation loss among them in every line, and a few spikes."""
+    row = learning(step, records, rng)
+    row["loss"] = float(row["loss"]) + (1.0 if step % 20_011 < 2 else 0.0)
+    del row["tokens"]
+    return row | {"val_loss": 1.8 * math.exp(-3 * step / records) + 0.3 + rng.gauss(0, 0.05)}
+
+
 def resting(step: int, records: int, rng: random.Random) -> Row:
     """A loss that stands from the tenth part of the run on."""
     return learning(step, records, rng) | {"loss": 0.5 + math.exp(-60 * step / records) + rng.gauss(0, 0.001)}
@@ -85,7 +93,7 @@ def lost(step: int, records: int, rng: random.Random) -> Row:
     return learning(step, records, rng) | ({"loss": "NaN", "grad_norm": "NaN"} if 2 * step > records else {})
 
 
-KINDS = (learning, evaluated, noisy, resting, unmeasured, many, layered, broken, lost)
+KINDS = (learning, evaluated, ordinary, noisy, resting, unmeasured, many, layered, broken, lost)
 
 
 def written(kind: Callable[[int, int, random.Random], Row], folder: Path, records: int) -> Path:
