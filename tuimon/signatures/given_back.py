@@ -116,11 +116,12 @@ class GivenBack(Detector):
             if len(self._points) == POINTS:
                 step = stretch.loss.steps[end - 1]
                 known = bisect_right(lrs.steps, step)
-                until = taken
-                while until < len(val.steps) and val.steps[until] < step:  # those that any reading has brought before
-                    until += 1
-                self._evaluations.extend(val.steps[taken:until], val.values[taken:until])
-                taken = until
+                if self._finding is not None or self._lost + 1 >= LASTS:  # else nobody asks for them yet
+                    until = taken
+                    while until < len(val.steps) and val.steps[until] < step:  # what any reading has brought before
+                        until += 1
+                    self._evaluations.extend(val.steps[taken:until], val.values[taken:until])
+                    taken = until
                 self._take(self._sample(step, lrs.values[known - 1] if known else self._lr), stretch.course)
                 self._points = []
             start = end

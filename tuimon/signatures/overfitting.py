@@ -114,15 +114,15 @@ class Overfitting(Detector):
         """Whether some record from `start` on may find or end a rise, by what is the same for all of them."""
         if self._detected is not None or self._best is None or self._best <= 0.0:
             return True
+        count = len(stretch) - start
+        if stretch.course.silent or (self._trains.passed >= count and self._trains.trend >= RISING):
+            return False
         values = [*self._above, *stretch.val.values[start:]]
-        if stretch.course.silent or len(values) < EVALUATIONS:
+        if len(values) < EVALUATIONS:
             return False
         highest = max(map(min, values, values[1:], values[2:]))
-        count = len(stretch) - start
         noise = self._values.noise if self._values.passed >= count else 0.0
         if highest <= self._best + max(self._share(None), NOISE * noise):
-            return False
-        if self._trains.passed >= count and self._trains.trend >= RISING:
             return False
         if highest > self._best + NOISE_ALONE * max(noise, self._noise_at_best):
             return self._may_have_fallen(stretch)
