@@ -33,8 +33,8 @@ BACK, BACK_LATE = 2, 4
 of losses that rest at 4 sigma two in a row lie within 3 once in 40 records."""
 
 SCATTERED, SCATTERS = 10, 3
-"""Records up to which a running mean may still take in wide batches, and the rises and the falls each, from there to
-the 20th, that it does not make on its way down."""
+"""Records up to which a running mean may still take in wide batches, and the rises from there to the 20th that it does
+not make on its way down."""
 
 CLIMB = 0.25
 """Further rise, as a share of the first one, that makes a climb of it: a step up in the data stays where it is."""
@@ -108,7 +108,6 @@ class Excursion:
     second: int = 0
     fell: bool = False
     rises: int = 0
-    falls: int = 0
     high: int = 0
     heights: deque[float] = field(default_factory=lambda: deque(maxlen=2))
     height: float = 0.0
@@ -135,7 +134,7 @@ class Excursion:
         before = self.recent[-1] if self.recent else loss
         self.fell = self.fell or before - loss > AT_ONCE * (before - self.level.middle) > 0.0
         if SCATTERED < self.length <= SETTLED:
-            self.rises, self.falls = self.rises + (loss > before), self.falls + (loss < before)
+            self.rises += loss > before
         self.recent.append(loss)
         if len(self.start) < 5:
             self.start.append(loss)
@@ -172,7 +171,7 @@ class Excursion:
         if not self.smooth or self.length < SETTLED:
             return self.smooth
         at_once = self.start[0] - self.level.middle > AT_ONCE * (self.peak - self.level.middle)
-        return not (at_once and min(self.rises, self.falls) >= SCATTERS)
+        return not (at_once and self.rises >= SCATTERS)
 
     @property
     def _climbs(self) -> bool:
