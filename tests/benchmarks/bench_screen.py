@@ -149,7 +149,7 @@ def start(folder: Path, steps: int) -> None:
         screen.until("any key closes")
         answered = screen.age
         screen.press("x")
-        screen.until(lambda: screen.step > 0, "step")
+        screen.until(lambda: screen.step > 0 and "reading" in screen.header, "reading")
         keys: list[float] = []
         memory = 0
         # Afterwards it is "live", or silent for as long as it took.
