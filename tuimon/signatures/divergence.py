@@ -23,6 +23,9 @@ HIGH, CROWD, CROWD_SPAN = 4.0, 3, 6
 """Three of six records above 4 sigma open an excursion as well: where single ones come once in 300 records, as on
 heavy tails, three in six come once in a million. Each must lose a quarter of the progress."""
 
+LONE = 100.0
+"""Sigma above which one record alone opens an excursion, where it is worse than the start of the run as well."""
+
 CLUSTER = 4
 """Fewest spikes that make a cluster."""
 
@@ -40,7 +43,8 @@ class Excursions(Detector):
     """Losses that leave their level: spikes that come back, and divergences that do not.
 
     Two records in a row above 8 sigma of the last 64 open an excursion (on 339,850 healthy public steps a single one
-    occurs 651 times, two in a row never), or three of six above 4 sigma; it is over when two in a row are back within
+    occurs 651 times, two in a row never), or three of six above 4 sigma, or one above 100 that is worse than the start
+    of the run; it is over when two in a row are back within
     3 sigma. Six in a row above 8 sigma that lose a quarter of the progress, or a median of five above the start of the
     run, are a divergence: a climb or a raised learning rate is lr-too-high, a step up with an ordinary gradient a
     level-jump, a jump that stays open for 200 records an unrecovered spike. Baselines leave excursions out. Thresholds
@@ -152,10 +156,11 @@ class Excursions(Detector):
         if z > HIGH and value - level.middle > SHARE * course.progress:
             self._highs.append((self._seen, step, value, self._previous))
         crowd = len(self._highs) == CROWD and self._seen - self._highs[0][0] < CROWD_SPAN
-        if (self._run < 2 and not crowd) or course.silent:
+        lone = z > LONE and value - course.origin > SHARE * course.progress and course.count > 2 * WINDOW
+        if not (self._run >= 2 or crowd or lone) or course.silent:
             return
         onset, before, first = self._left
-        if self._run < 2:
+        if self._run < 2 and not lone:
             _, onset, first, before = self._highs[0]
             self._climb = self._climb if self._climb == self._rise[0] else None
         self._highs.clear()
@@ -172,11 +177,12 @@ class Excursions(Detector):
             second=step,
             smooth=course.smooth,
             calm=course.calm if course.count > 2 * WINDOW else (),
-            crowd=self._run < 2,
+            opened="pair" if self._run >= 2 else "lone" if lone else "crowd",
         )
         course.exclude(onset, None)
         self._open.take(onset, first)
-        self._open.take(step, value)
+        if step > onset:
+            self._open.take(step, value)
         if self._gn is not None:
             self._open.take_gn(self._gn)
 

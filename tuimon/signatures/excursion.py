@@ -6,12 +6,15 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tuimon.signatures.course import LR_RISE
 from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.growth import FAR, NEAR, short, sigmas
-from tuimon.signatures.tails import expected
+from tuimon.signatures.tails import RARE, RARE_CROWD, RARE_LONE, expected
 from tuimon.stats import Level, median
+
+Opened = Literal["pair", "crowd", "lone"]
 
 CONFIRM = 6
 """Records in a row far above the level before it is a divergence: a spike from one rare batch is over by then."""
@@ -74,7 +77,7 @@ class Excursion:
         origin, progress: where the run started, and how far it had come.
         lr_before, lr: learning rates before and at the onset, None where not logged.
         calm: the losses that the level was taken from, in ascending order; none while the first fall is among them.
-        crowd: three of six records opened it, not two in a row.
+        opened: what opened it: two in a row, three of six records, or one that stands alone.
         scheduled: a learning rate known from earlier in the run has just come back (a restart).
         smooth: the log holds a running mean, or looks like it; `fell`: it lost half of its height in one record, which
             no running mean does.
@@ -91,7 +94,7 @@ class Excursion:
     scheduled: bool
     smooth: bool
     calm: Sequence[float] = ()
-    crowd: bool = False
+    opened: Opened = "pair"
     start: list[float] = field(default_factory=list)
     gns: list[float] = field(default_factory=list)
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=5))
@@ -114,8 +117,13 @@ class Excursion:
 
     @property
     def ordinary(self) -> bool:
-        """No spike: losses as high as all of these but one belong to the noise of the run."""
-        return expected(self.calm, self.runner_up, self.progress, crowd=self.crowd)
+        """No spike: losses as high as all of these but one belong to the noise of the run, as does a high one alone."""
+        if self.opened == "lone":
+            if not expected(self.calm, self.peak, self.progress, RARE_LONE):
+                return False
+            if self.level.z(self.runner_up) <= FAR:
+                return True
+        return expected(self.calm, self.runner_up, self.progress, RARE_CROWD if self.opened == "crowd" else RARE)
 
     @property
     def rise(self) -> float:
