@@ -55,6 +55,27 @@ def told(snapshot: Snapshot) -> list[str]:
     return [f"{name}={sorted(value.items()) if name == 'series' else value!r}" for name, value in said.items()]
 
 
+def spiky(seed: int) -> list[Row]:
+    """Losses and gradient norms jump for a while, together or one before the other; an evaluation in every line."""
+    rng = random.Random(seed)
+    rows = calm(900, seed)
+    left = {"loss": 0, "grad_norm": 0}
+    for step, _, metrics in rows:
+        for name, rest in left.items():
+            left[name] = rng.randint(1, 12) if not rest and rng.random() < 0.02 else max(rest - 1, 0)
+            metrics[name] = (metrics[name] or 0.0) + (20.0 if left[name] else 0.0)
+        metrics["val_loss"] = 0.45 + 2.0 * math.exp(-step / 150) + rng.gauss(0, 0.01)
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_full_of_jumps_read_line_by_line_is_the_run_read_at_once(seed: int) -> None:
+    batch = Batch.from_rows(spiky(seed))
+    at_once = told(split_feed(batch, ()))
+    assert told(split_feed(batch, range(len(batch)))) == at_once
+    assert told(split_feed(batch, range(0, len(batch), 7))) == at_once
+
+
 VALUES = st.one_of(
     st.none(),
     st.floats(0.1, 3.0),

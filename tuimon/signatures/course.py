@@ -157,12 +157,12 @@ class Course:
 
     def exclude(self, first: int, last: int | None) -> None:
         """Keeps steps `first` to `last` (None: until further notice) out of the baselines: an excursion is no norm."""
-        self._losses.exclude(first, last)
-        self._gns.exclude(first, last)
+        self._losses.exclude(first, last, "loss")
+        self._gns.exclude(first, last, "loss")
 
     def exclude_gns(self, first: int, last: int | None) -> None:
         """The same for the baseline of the gradient norm only."""
-        self._gns.exclude(first, last)
+        self._gns.exclude(first, last, "grad_norm")
 
     def learn(self, stretch: Stretch) -> None:
         """Takes in a stretch, after the detectors have compared it with what came before."""

@@ -56,15 +56,16 @@ class ExplodingGradient(Detector):
             self._previous = gn.values[-1] if gn.values else self._previous
             self._loss = stretch.loss.values[-1] if stretch.loss.values else self._loss
             return
-        if level is None:
-            return
         ceiling = math.inf if course.level is None else course.level.middle + CALM * course.level.sigma
         for i, (step, (loss, value)) in enumerate(stretch.rows("loss", "grad_norm")):
             self._loss = loss if loss is not None else self._loss
-            if value is not None:
+            if value is None:
+                continue
+            level = course.log_gn if self._open is None else self._level
+            if level is not None:
                 self._calm = self._loss <= ceiling
                 self._row(step, value, level, course, stretch.index + i < course.quiet_until)
-                self._previous = value
+            self._previous = value
 
     def _row(self, step: int, value: float, level: Level, course: Course, quiet: bool) -> None:
         z = level.z(math.log(value)) if value > 0.0 else -math.inf

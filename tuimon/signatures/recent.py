@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 
 from tuimon.signatures.piece import Points
 from tuimon.stats import TAIL_POINTS, Sample, sample_of
@@ -23,7 +22,7 @@ class Recent:
         self._ordered: list[float] = []
         self._newest: list[float] = []
         self._older: list[float] = []
-        self._excursions: deque[tuple[int, float]] = deque(maxlen=EXCLUDED)
+        self._excursions: dict[tuple[int, str], float] = {}
 
     @property
     def values(self) -> list[float]:
@@ -63,24 +62,21 @@ class Recent:
         self._excursions.clear()
         self._older, self._newest, self._ordered, self._new = [], [], [], 0
 
-    def exclude(self, first: int, last: int | None) -> None:
-        """Steps `first` to `last` (None: until further notice) are an excursion, and no norm."""
-        ranges = self._excursions
-        if ranges and ranges[-1][0] == first:
-            ranges.pop()
-        ranges.append((first, math.inf if last is None else last))
+    def exclude(self, first: int, last: int | None, of: str) -> None:
+        """Steps `first` to `last` (None: until further notice) are an excursion of a role, and no norm."""
+        self._excursions[first, of] = math.inf if last is None else last
 
     def calm(self) -> list[float]:
         """As of the last renewal: the last values without those of excursions."""
-        ranges = self._excursions
-        while ranges and self._steps and self._steps[0] > ranges[0][1]:
-            ranges.popleft()
-        if not ranges:
+        if not self._excursions or not self._steps:
             return self._values
+        # Two roles may have opened theirs in any order; the newest ones count.
+        there = sorted((key, last) for key, last in self._excursions.items() if last >= self._steps[0])[-EXCLUDED:]
+        self._excursions = dict(there)
         return [
             value
             for value, step in zip(self._values, self._steps, strict=True)
-            if not any(first <= step <= last for first, last in ranges)
+            if not any(first <= step <= last for (first, _), last in there)
         ]
 
     def sample(self) -> Sample:
