@@ -99,8 +99,7 @@ def is_jsonl(head: Head) -> bool:
     named = head.name.endswith((".jsonl", ".ndjson"))
     begins = _OBJECT_OR_DICT if named else _OBJECT
     if named and len(lines) == 1 and len(head.text) > LONGEST_LINE and begins.match(lines[0]):
-        # A header that is too long to be read, with a run behind it.
-        return True
+        return True  # a header that is too long to be read, with a run behind it
     objects = [line for line in whole if begins.match(line) and line.endswith((b"}", b"},"))]
     if not objects or len(objects) < 0.6 * len(whole):
         return False
