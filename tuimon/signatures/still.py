@@ -47,7 +47,7 @@ class FrozenWeights(Detector):
         self._detected: int | None = None
         self._longest = 0
         self._first_losses: list[float] = []
-        self._last_losses: deque[float] = deque(maxlen=32)
+        self._last_losses: deque[float] = deque(maxlen=64)
         self._gn: float | None = None
         self._highest = 0.0
 
