@@ -24,7 +24,7 @@ def test_a_sample_does_not_depend_on_how_its_values_came(
 ) -> None:
     recent = Recent(64)
     for step in excluded:
-        recent.exclude(step, step)
+        recent.exclude(step, step, "loss")
     start = 0
     while start < len(values):
         end = min(len(values), start + 32)
