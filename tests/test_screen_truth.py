@@ -102,7 +102,7 @@ async def wander(shown: Screen, rows: list[Row], steps: int, seed: int, every: i
 async def test_partial_updates_leave_what_a_full_redraw_would(name: str) -> None:
     rows = RUNS[name]()
     async with screen(rows[:250]) as shown:
-        await wander(shown, rows[250:], 60, seed=len(name), every=1)
+        await wander(shown, rows[250:], 30, seed=len(name), every=1)
 
 
 @pytest.mark.long
