@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.streams import Metrics, after, found, header, loud, run, watched
+from tests.streams import Metrics, Row, after, found, header, loud, run, watched
 from tuimon.monitor import Monitor
 from tuimon.record import Batch
 
@@ -101,6 +101,19 @@ def test_validation_above_ln_c_from_the_start_is_memorised_noise() -> None:
 )
 def test_what_few_honest_samples_do_as_well_is_told_as_overfitting(change: Callable[[int], Metrics]) -> None:
     assert loud(watched(run(900, change), header(num_classes=10))) == ["overfitting"]
+
+
+@pytest.mark.parametrize("cut", [1, 7, 10_000])
+def test_a_share_of_right_answers_in_a_line_of_its_own_counts_however_it_is_read(cut: int) -> None:
+    rows: list[Row] = []
+    for step, time, metrics in run(900, learnt_by_heart(0.1, val_acc=0.41)):
+        shares = {"val_acc": metrics.pop("val_acc")} if "val_acc" in metrics else {}
+        rows += [(step, time, metrics), *([(step, time, shares)] if shares else [])]
+    monitor = Monitor()
+    monitor.feed(Batch(marks=(header(num_classes=10),)))
+    for start in range(0, len(rows), cut):
+        snapshot = monitor.feed(Batch.from_rows(rows[start : start + cut]))
+    assert loud(snapshot) == ["overfitting"]
 
 
 def test_answers_by_chance_do_not_clear_the_labels() -> None:

@@ -75,6 +75,9 @@ class MemorisingNoise(Detector):
         count = classes(stretch.course)
         if count is None or self._learned or stretch.course.silent:
             return
+        if _answers(stretch, count):  # also where the share has a line of its own
+            self._learned = True
+            return
         if not stretch.val.values:
             self._recent.extend(stretch.loss.values[-LATELY:])
             return
@@ -82,7 +85,6 @@ class MemorisingNoise(Detector):
             self._recent.extend(losses)
             if value is not None and self._recent and not self._learned:
                 self._evaluate(step, value, count)
-        self._learned = self._learned or _answers(stretch, count)
 
     def _evaluate(self, step: int, value: float, count: int) -> None:
         uniform, train = uniform_loss(count), median(self._recent)
