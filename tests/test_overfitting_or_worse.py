@@ -74,3 +74,29 @@ def test_it_does_not_depend_on_how_the_log_was_read(cut: int) -> None:
     for start in range(0, len(rows), cut):
         snapshot = monitor.feed(Batch.from_rows(rows[start : start + cut]))
     assert snapshot.findings == watched(rows).findings
+
+
+def test_what_is_told_again_has_not_ended_before() -> None:
+    rng = random.Random(1)
+
+    def change(step: int) -> dict[str, float | None]:
+        # Both rise, validation comes back to its minimum, training falls again, and validation rises anew.
+        train = 2 - step / 500 if step < 600 else 0.8 - (step - 600) / 1200
+        train = 1.8 if 1200 <= step < 2000 else 0.2 if step >= 2000 else train
+        val = 1 + abs(step - 600) / 600 if step < 1200 else max(2 - max(step - 1500, 0) / 300, 1.01)
+        val += max(step - 2300, 0) / 400
+        return {
+            "loss": train + rng.gauss(0, 0.02),
+            "val_loss": val + rng.gauss(0, 0.003) if step % 10 == 0 else None,
+        }
+
+    monitor = Monitor()
+    ends = set()
+    for row in run(2700, change):
+        snapshot = monitor.feed(Batch.from_rows([row]))
+        finding = next((one for one in snapshot.findings if one.signature == "overfitting"), None)
+        if finding is not None and finding.ended_step is not None:
+            ends.add((finding.detected_step, finding.ended_step))
+    assert ends
+    assert all(detected <= ended for detected, ended in ends)
+    assert found(snapshot, "overfitting").active

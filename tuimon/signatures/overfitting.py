@@ -188,7 +188,7 @@ class Overfitting(Detector):
         noise = self._values.noise
         if not risen:
             if value <= least + max(share, NOISE * noise):
-                self._detected = None
+                self._detected = self._over = None
         elif lowest > least + NOISE * noise:
             alone = lowest > least + NOISE_ALONE * max(noise, self._noise_at_best)
             lasts = PER_LAG * self._since.count >= self._values.count
