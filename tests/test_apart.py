@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -92,6 +93,91 @@ def test_a_process_that_is_killed_loses_and_repeats_nothing(log: Path) -> None:
     assert steps == list(range(LINES))
     append(log, LINES)
     assert there.read().steps == [LINES]
+    there.close()
+
+
+def killed(there: Source) -> None:
+    assert isinstance(there, Apart)
+    assert there._process is not None
+    there._process.kill()
+    there._process.wait()
+
+
+def drained(there: Source) -> list[Batch]:
+    """All that is left in the pipe of a process that has ended."""
+    assert isinstance(there, Apart)
+    assert there._process is not None
+    came = []
+    while (message := there._receive(there._process)) is not None:
+        came.append(message.batch)
+        there._state = message.source
+    return came
+
+
+def test_a_log_replaced_after_the_process_was_killed_is_read_from_its_start(log: Path) -> None:
+    there = apart(open_source(log))
+    there.read()
+    killed(there)
+    drained(there)
+    new = log.with_name("new")
+    new.write_text("".join(f'{{"step": {step}, "loss": 2.0}}\n' for step in range(9)))
+    new.replace(log)
+    came = list(batches(there))
+    assert [mark.kind for batch in came for mark in batch.marks] == ["restart"]
+    assert [step for batch in came for step in batch.steps] == list(range(9))
+    there.close()
+
+
+def test_a_log_out_of_sight_after_the_process_was_killed_is_not_repeated(log: Path) -> None:
+    there = apart(open_source(log))
+    steps = list(there.read().steps)
+    killed(there)
+    steps += [step for batch in drained(there) for step in batch.steps]
+    away = log.rename(log.with_name("away"))
+    with pytest.raises(FileNotFoundError):
+        there.read()
+    away.rename(log)
+    steps += [step for batch in batches(there) for step in batch.steps]
+    assert steps == list(range(LINES))
+    there.close()
+
+
+def test_what_a_stopped_and_continued_process_writes_is_whole(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    monkeypatch.setattr(module, "PIPE", 4096)
+    there = apart(open_source(log))
+    assert isinstance(there, Apart)
+    for _ in range(3):
+        assert there._process is not None
+        batch = there.read()
+        assert batch.more
+        # Four kilobytes do not hold what it writes next: once they have begun to come, it is stopped within a write.
+        select.select([there._process.stdout.fileno()], [], [])  # type: ignore[union-attr]
+        os.kill(there._process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, there._process.pid, os.WSTOPPED)
+        os.kill(there._process.pid, signal.SIGCONT)
+    assert there._process is not None
+    assert there._receive(there._process) is not None
+    there.close()
+
+
+def test_a_start_up_file_that_prints_costs_the_process_only(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('N.hello')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    there = apart(open_source(log))
+    assert repeated(there) == repeated(open_source(log))
+    there.close()
+
+
+def test_a_pipe_that_may_not_be_widened_is_a_pipe_all_the_same(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("fcntl.fcntl", refuse)
+    there = apart(open_source(log))
+    assert isinstance(there, Apart)
     there.close()
 
 

@@ -1,13 +1,14 @@
 """A long history is decoded by a process of its own, while this one takes in what it decoded.
 
 Decoding is a quarter to a third of what opening a long log costs, and Python runs one thread at a time. The process is
-given the source as it is before its first read, hands over one Batch after the other, and at the end of the history the
-source as it then is: from there on it is read here, as if it always had been.
+given the source as it is before its first read, and hands over one Batch after the other, each with the source as it
+then is: at the end of the history, or where the process ends before, it is read on here as if it always had been.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pickle
 import subprocess
@@ -64,8 +65,23 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Message(NamedTuple):
+    """What the process sends after each read.
+
+    Attributes:
+        batch: what was read.
+        told: what the source takes its input for, if that has changed.
+        source: the source after this read, pickled: it is needed after the last read only. A hundredth of the time
+            that a read takes.
+    """
+
+    batch: Batch
+    told: Told | None
+    source: bytes
+
+
 class Apart:
-    """See the module. If the process ends before its time, what it has decoded is stepped over and read on here.
+    """See the module.
 
     Args:
         source: not read yet. Raises pickle.PicklingError and others if it cannot travel, OSError without a process.
@@ -74,7 +90,7 @@ class Apart:
     def __init__(self, source: LineSource) -> None:
         self._source: LineSource = source
         self._told: Told | None = None
-        self._reached = 0
+        self._state = b""
         self._process: subprocess.Popen[bytes] | None = None
         travelling = pickle.dumps(source)
         self._process = subprocess.Popen(  # noqa: S603 - this Python and our own words
@@ -82,8 +98,8 @@ class Apart:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pipesize=PIPE,
         )
+        _widen(_pipe(self._process.stdout))
         with contextlib.suppress(OSError):  # it has ended already, and the first read will see that
             _pipe(self._process.stdin).write(travelling)
             _pipe(self._process.stdin).close()
@@ -118,14 +134,14 @@ class Apart:
         if self._process is None:
             return self._source.read(limit)
         came = self._receive(self._process)
-        if isinstance(came, Batch):
-            return came
-        self._let_go()
-        if came is not None:
-            self._source = came
-        else:
-            self._step_over()
-        return self._source.read(limit)
+        if came is None:
+            self._let_go()
+            if self._state:
+                self._source, self._told = pickle.loads(self._state), None  # noqa: S301 - from a process of our own
+            return self._source.read(limit)
+        self._told = came.told or self._told
+        self._state = came.source
+        return unpacked(came.batch)
 
     def finish(self) -> Batch:
         """See `Source.finish`."""
@@ -140,29 +156,13 @@ class Apart:
         self._let_go()
         self._source.close()
 
-    def _receive(self, process: subprocess.Popen[bytes]) -> Batch | LineSource | None:
-        """A Batch, at the end of the history the source, None where the process has ended before."""
+    def _receive(self, process: subprocess.Popen[bytes]) -> Message | None:
+        """What comes next, None where the process has ended."""
         try:
             came = pickle.load(_pipe(process.stdout))  # noqa: S301 - from a process of our own
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+        except Exception:  # noqa: BLE001 - whatever was cut off, or printed by a start-up file, fails in ways of its own
             return None
-        if isinstance(came, LineSource):
-            self._told = None
-            return came
-        batch, told = came
-        self._told = told or self._told
-        self._reached = batch.offset
-        return unpacked(batch)
-
-    def _step_over(self) -> None:
-        """Brings the source here to where the process was; it may be needed no more, for the file may be another."""
-        self._told = None
-        offset = 0
-        while offset < self._reached:
-            batch = self._source.read(min(READ, self._reached - offset))
-            if batch.offset <= offset:
-                return
-            offset = batch.offset
+        return came if isinstance(came, Message) else None
 
     def _let_go(self) -> None:
         process, self._process = self._process, None
@@ -175,6 +175,12 @@ class Apart:
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None
     return stream
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Gives a pipe the room that is wanted, where the system has it and allows it."""
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
 
 
 def packed(batch: Batch) -> Batch:
@@ -210,20 +216,18 @@ def _listed(column: Sequence[Any]) -> Sequence[Any]:
 
 
 def main() -> None:
-    """The process: a source comes in, batches go out, and at the end of the history the source."""
+    """The process: a source comes in, and after each read of its history a Message goes out."""
     source = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
-    out = sys.stdout.buffer
+    # The standard output may be unbuffered, and then a write that a stopped and continued process resumes is cut short.
+    out = os.fdopen(os.dup(1), "wb")
     with contextlib.suppress(BrokenPipeError):
         seen: set[str] = set()
         for batch in _history(source):
             fresh = not seen or not seen >= batch.columns.keys()
             seen.update(batch.columns)
             told = Told(source.roles, source.candidates, source.describe()) if fresh else None
-            pickle.dump((packed(batch), told), out, 5)
+            pickle.dump(Message(packed(batch), told, pickle.dumps(source, 5)), out, 5)
             out.flush()
-        source.close()
-        pickle.dump(source, out, 5)
-        out.flush()
     # Nobody reads any more: the exit flush would complain of what could not be written.
     os._exit(0)
 
