@@ -7,6 +7,7 @@ import os
 import pickle
 import select
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -206,6 +207,34 @@ def test_closing_ends_the_process(log: Path) -> None:
     there.read()
     there.close()
     assert process.returncode is not None
+
+
+def test_the_end_of_the_program_ends_a_process_that_is_stopped(log: Path) -> None:
+    words = f"""
+import os, signal
+from tuimon.sources import apart as module
+from tuimon.sources.opening import open_source
+module.LEAST, module._cores = 1, lambda: 2
+there = module.apart(open_source({str(log)!r}))
+print(there._process.pid, flush=True)
+os.kill(there._process.pid, signal.SIGSTOP)
+"""
+    ended = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True, timeout=60)
+    assert not ended.stderr
+    process = int(ended.stdout)
+    try:
+        assert any(has_ended(process) for _ in range(10_000))
+    finally:
+        if not has_ended(process):
+            os.kill(process, signal.SIGKILL)
+
+
+def has_ended(process: int) -> bool:
+    """Also where nobody has asked for its exit code yet."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def test_the_process_finds_its_modules_where_this_one_did(

@@ -13,6 +13,7 @@ import os
 import pickle
 import subprocess
 import sys
+import weakref
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -99,6 +100,8 @@ class Apart:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        # The program may end while a thread waits for a process that is stopped, or whose disk does not answer.
+        weakref.finalize(self, self._process.kill)
         _widen(_pipe(self._process.stdout))
         with contextlib.suppress(OSError):  # it has ended already, and the first read will see that
             _pipe(self._process.stdin).write(travelling)
