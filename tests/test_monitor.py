@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tuimon.monitor import Monitor, Snapshot
 from tuimon.record import Batch, Mark
+from tuimon.signatures import course
 
 Row = tuple[int, float | None, dict[str, float | None]]
 NAN, INF = math.nan, math.inf
@@ -72,6 +73,25 @@ def spiky(seed: int) -> list[Row]:
 def test_a_run_full_of_jumps_read_line_by_line_is_the_run_read_at_once(seed: int) -> None:
     batch = Batch.from_rows(spiky(seed))
     at_once = told(split_feed(batch, ()))
+    assert told(split_feed(batch, range(len(batch)))) == at_once
+    assert told(split_feed(batch, range(0, len(batch), 7))) == at_once
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_old_run_whose_baselines_are_renewed_seldom_is_the_same_read_line_by_line(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, rng = spiky(seed), random.Random(seed)
+    rows += [(900 + step, time, metrics) for step, time, metrics in calm(1500, seed)]
+    for step in rng.sample(range(700, 2400), 3):
+        rows[step][2]["loss"] = NAN
+    for _, _, metrics in rows[rng.randrange(800, 2400) :]:
+        metrics["lr"] = 2e-3
+    batch = Batch.from_rows(rows)
+    seldom = told(split_feed(batch, ()))
+    monkeypatch.setattr(course, "YOUNGER", 1)
+    at_once = told(split_feed(batch, ()))
+    assert at_once != seldom, "the runs are too short to grow old"
     assert told(split_feed(batch, range(len(batch)))) == at_once
     assert told(split_feed(batch, range(0, len(batch), 7))) == at_once
 

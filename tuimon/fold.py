@@ -10,7 +10,7 @@ from operator import lt
 
 from tuimon.record import Batch, Mark
 from tuimon.signatures import detectors
-from tuimon.signatures.course import BLOCK, LR_RISE, Course
+from tuimon.signatures.course import LR_RISE, Course
 from tuimon.signatures.piece import Piece
 from tuimon.signatures.stall import Pace
 from tuimon.signatures.stretch import Detector, Stretch
@@ -135,7 +135,7 @@ class Fold:
                 self._rewind(piece.steps[start])
             if start in jumps:
                 course.lr_jump(jumps[start])
-            end = min(stop, start + BLOCK - course.records % BLOCK)
+            end = min(stop, start + course.left)
             if cuts:
                 end = min([end, *cuts[bisect_right(cuts, start) :][:1]])
             self._show(Stretch(piece, start, end, course))

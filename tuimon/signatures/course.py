@@ -14,6 +14,10 @@ from tuimon.stats import Level, autocorrelation
 BLOCK = 32
 """Records between two renewals of the baselines, counted from the start of the run so that reads do not matter."""
 
+LONGEST, YOUNGER = 256, 256
+"""Most records between two renewals, and times as many that must lie since the last event: within 0.4 % of its age a
+run changes its level less than within the 32 records of its youth."""
+
 WINDOW = 64
 """Points in a baseline: the scale of a normal sample is then known to 10 %, and a trend has little time to matter."""
 
@@ -59,8 +63,9 @@ RAW_OBJECTIVES = frozenset(("rl", "gan", "preference", "dpo", "ppo", "grpo", "ad
 class Course:
     """Baselines and landmarks of a run.
 
-    What detectors compare with is renewed at every 32nd record only, so that it does not depend on how the run was
-    read; the recent points are exact wherever a stretch is cut by an event.
+    What detectors compare with is renewed at every 32nd record only (in a run that has gone on for long without an
+    event, at every 64th to 256th), so that it does not depend on how the run was read; the recent points are exact
+    wherever a stretch is cut by an event.
 
     Attributes:
         meta: what the headers declared.
@@ -83,6 +88,8 @@ class Course:
     def __init__(self) -> None:
         self.meta: dict[str, object] = {}
         self.records = 0
+        self._interval = BLOCK
+        self._even_since = 0
         self.first_step: int | None = None
         self.last_step: int | None = None
         self._losses = Recent(WINDOW)
@@ -190,13 +197,20 @@ class Course:
             self.scaled = self.scaled or bool(_present(SCALERS, stretch))
 
     @property
+    def left(self) -> int:
+        """Records until the baselines are to be renewed, at least one."""
+        return self._interval - self.records % self._interval
+
+    @property
     def due(self) -> bool:
         """The baselines are to be renewed before the next record."""
-        return self.records % BLOCK == 0
+        return self.records % self._interval == 0
 
     def renew(self) -> bool:
         """Computes what detectors compare with; True when the outline has a new block."""
         grown = self._renew_outline()
+        while self._interval < LONGEST and 2 * YOUNGER * self._interval <= self.records - self._even_since:
+            self._interval *= 2
         if self._start and self.count < START:
             self.first = self._start[0]
             self.origin = sorted(self._start)[len(self._start) // 2]
@@ -226,7 +240,7 @@ class Course:
         self._least = min(self._least, block.low)
         self._signs = self._signs + 1 if block.low < 0.0 < block.high else 0
         self.mixed = self._signs >= MIXED
-        return self.outline.add(block)
+        return self.outline.add(block, self._interval // BLOCK)
 
     def _renew_smooth(self) -> None:
         """Whether the log holds a running mean."""
@@ -244,6 +258,7 @@ class Course:
         if self.records >= self.quiet_until or self.lr_before is None:
             self.lr_before = self.lr
         self.lr_unknown = lr > LR_RISE * max(self.lr_peak, 0.0)
+        self._uneven()
         self.quiet_until = max(self.quiet_until, self.records + FROZEN)
 
     def restart(self, step: int | None = None) -> None:
@@ -260,7 +275,12 @@ class Course:
         self._gns.clear()
         self._lrs = []
         self.level = self.log_gn = self.lr = self.lr_before = None
+        self._uneven()
         self.quiet_until = self.records + FROZEN
+
+    def _uneven(self) -> None:
+        """Something has happened after which the level may change as fast as in a young run."""
+        self._interval, self._even_since = BLOCK, self.records
 
     def declare(self, meta: Mapping[str, object]) -> None:
         """Takes in what a header says of the run."""

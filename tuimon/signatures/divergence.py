@@ -81,6 +81,10 @@ class Excursions(Detector):
         if self._open is None and (not loss.values or level is None or self._is_calm(loss.high, level)):
             self._pass_over(stretch)
             return
+        if len(stretch) > BLOCK:
+            for part in stretch.cut(BLOCK):
+                self.update(part)
+            return
         if self._first_step is None:
             self._first_step = stretch.course.first_step
         for i, (step, (loss_here, gn, lr, val)) in enumerate(stretch.rows("loss", "grad_norm", "lr", "val_loss")):

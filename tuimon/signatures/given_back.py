@@ -109,7 +109,7 @@ class GivenBack(Detector):
     def update(self, stretch: Stretch) -> None:
         """Cuts the losses in samples, wherever the stretch ends."""
         values, lrs = stretch.loss.values, stretch.lr
-        val, taken, start = stretch.val, 0, 0
+        val, taken, start = stretch.val, 0, self._pass_over(stretch)
         while start < len(values):
             end = min(len(values), start + POINTS - len(self._points))
             self._points.extend(values[start:end])
@@ -128,6 +128,31 @@ class GivenBack(Detector):
         self._evaluations.extend(val.steps[taken:], val.values[taken:])
         if lrs.values:
             self._lr = lrs.values[-1]
+
+    def _pass_over(self, stretch: Stretch) -> int:
+        """Takes in the samples that are followed by another on safe ground, as long as none of them is the best.
+
+        Returns:
+            How many losses of the stretch they hold: none where some loss may lie on lost ground.
+        """
+        loss, lrs = stretch.loss, stretch.lr.values
+        held = len(self._points)
+        count = (held + len(loss.values)) // POINTS - 1
+        if count < 1 or self._finding is not None or not self._bests or (lrs and max(lrs) > self._peak):
+            return 0
+        best = self._bests[-1].middle
+        if loss.high - best > REGAINED * (self._first - best):
+            return 0
+        losses = [*self._points, *loss.values]
+        middles = [median(losses[i : i + POINTS]) for i in range(0, count * POINTS, POINTS)]
+        if min(middles) <= best:
+            count = next(i for i, middle in enumerate(middles) if middle <= best)
+        if count == 0:
+            return 0
+        self._middles.extend(middles[:count])
+        self._samples += count
+        self._lost, self._points = 0, []
+        return count * POINTS - held
 
     def _sample(self, step: int, lr: float | None) -> Sample:
         points = self._points

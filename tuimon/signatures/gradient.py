@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tuimon.record import Mark
 from tuimon.signatures.accumulation import ACCUMULATION, accumulated
-from tuimon.signatures.course import Course
+from tuimon.signatures.course import BLOCK, Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import FAR, FOLD, NEAR, digits, short
 from tuimon.signatures.stretch import Detector, Stretch
@@ -55,6 +55,10 @@ class ExplodingGradient(Detector):
             self._resting = max(self._resting - len(gn.values), 0)
             self._previous = gn.values[-1] if gn.values else self._previous
             self._loss = stretch.loss.values[-1] if stretch.loss.values else self._loss
+            return
+        if len(stretch) > BLOCK:
+            for part in stretch.cut(BLOCK):
+                self.update(part)
             return
         ceiling = math.inf if course.level is None else course.level.middle + CALM * course.level.sigma
         for i, (step, (loss, value)) in enumerate(stretch.rows("loss", "grad_norm")):

@@ -79,7 +79,7 @@ def joined(one: Block, other: Block) -> Block:
 
 
 class Outline:
-    """The blocks so far; each but the newest covers `width` renewals of the course."""
+    """The blocks so far; each but the newest covers `width` times 32 records."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -87,10 +87,10 @@ class Outline:
         self._part: Block | None = None
         self._parts = 0
 
-    def add(self, block: Block) -> bool:
-        """Takes in the records since the last renewal; True when that completed a block."""
+    def add(self, block: Block, parts: int = 1) -> bool:
+        """Takes in the records since the last renewal, `parts` times 32; True when that completed a block."""
         self._part = block if self._part is None else joined(self._part, block)
-        self._parts += 1
+        self._parts += parts
         if self._parts < self.width:
             return False
         self.blocks.append(self._part)

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 
-from tuimon.signatures.course import Course
+from tuimon.signatures.course import BLOCK, Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.overview import PER_LAG, Overview, noise_of
@@ -95,6 +95,10 @@ class Overfitting(Detector):
 
     def _take_all(self, stretch: Stretch) -> None:
         """The same for a dense stretch, from its last minimum on: nothing before is left of it."""
+        if len(stretch) > BLOCK and (self._best is None or stretch.val.low < self._best or self._may_change(stretch, 0)):
+            for part in stretch.cut(BLOCK):
+                self._take_all(part)
+            return
         values, losses = stretch.val.values, stretch.loss.values
         start = 0
         if self._best is None or stretch.val.low < self._best:

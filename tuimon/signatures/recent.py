@@ -40,7 +40,7 @@ class Recent:
         return self._ordered[0] if self._ordered else math.inf
 
     def extend(self, points: Points) -> None:
-        """Takes in the next values, at most 32 between two renewals."""
+        """Takes in the next values."""
         self._steps.extend(points.steps)
         self._values.extend(points.values)
         self._ordered = sorted(self._ordered + points.ordered) if self._new else points.ordered

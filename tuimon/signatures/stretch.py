@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Stretch:
     """Consecutive records with nothing between them that changes how they must be read.
 
-    A stretch ends at every 32nd record, where the baselines of the course are renewed, and at every event: a rewind, a
-    header, a jump of the learning rate, the first or last of a run of records with a non-finite role. It also ends
-    where a read ended, so no result of a detector may depend on its length.
+    A stretch ends where the baselines of the course are renewed (at every 32nd record, or more seldom), and at every
+    event: a rewind, a header, a jump of the learning rate, the first or last of a run of records with a non-finite
+    role. It also ends where a read ended, so no result of a detector may depend on its length.
 
     Attributes:
         index: records before this stretch.
@@ -35,9 +35,9 @@ class Stretch:
         "_end", "_evaluations", "_piece", "_start", "course", "finite", "gn", "index", "loss", "lr", "steps", "val",
     )  # fmt: skip
 
-    def __init__(self, piece: Piece, start: int, end: int, course: Course) -> None:
+    def __init__(self, piece: Piece, start: int, end: int, course: Course, index: int | None = None) -> None:
         self._piece, self._start, self._end = piece, start, end
-        self.index = course.records
+        self.index = course.records if index is None else index
         self.steps = piece.steps[start:end]
         self.finite = piece.is_finite(start, end)
         self._evaluations: list[tuple[Sequence[float], int, float | None]] | None = None
@@ -50,6 +50,12 @@ class Stretch:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def cut(self, records: int) -> Iterator[Stretch]:
+        """The same in parts of so many records, for detectors that look closer at the ones that are not calm."""
+        for start in range(self._start, self._end, records):
+            end = min(start + records, self._end)
+            yield Stretch(self._piece, start, end, self.course, self.index + start - self._start)
 
     @property
     def names(self) -> KeysView[str]:

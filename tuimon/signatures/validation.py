@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 
-from tuimon.signatures.course import LR_RISE, Course
+from tuimon.signatures.course import BLOCK, LR_RISE, Course
 from tuimon.signatures.finding import Finding
 from tuimon.signatures.growth import short
 from tuimon.signatures.stretch import Detector, Stretch
@@ -52,6 +52,10 @@ class ValidationSpike(Detector):
             return
         if stretch.dense and not self._may_be_far(stretch):
             self._pass_over(stretch)
+            return
+        if len(stretch) > BLOCK:
+            for part in stretch.cut(BLOCK):
+                self.update(part)
             return
         for step, (value, lr) in stretch.rows("val_loss", "lr"):
             self._lr = lr if lr is not None else self._lr
