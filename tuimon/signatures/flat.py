@@ -7,7 +7,9 @@ from collections import deque
 from collections.abc import Sequence
 
 from tuimon.signatures.course import Course
-from tuimon.signatures.finding import Finding
+from tuimon.signatures.finding import Finding, Severity
+from tuimon.signatures.fit import ENDING
+from tuimon.signatures.floor import noise_floor
 from tuimon.signatures.growth import short
 from tuimon.signatures.outline import Block
 from tuimon.signatures.plateau import STOPPED
@@ -58,16 +60,21 @@ EVALUATIONS, VAL_BETTER = 3, 0.02
 than the spread of single losses, which means the same in any unit."""
 
 
+_Told = tuple[int, str, Severity]
+
+
 class FlatMidway(Detector):
     """The loss stands: it fell, and then for half of the run it did not; or it has never moved at all.
 
-    Two cases of the first can be told from noise and from convergence. The learning rate has fallen a hundredfold and
+    Three cases of the first can be told from noise and from convergence. The learning rate has fallen a hundredfold and
     stayed there for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought
     less than 1.2 % of all progress each and the last one less than 5 % of what is left, the gradient is not known to
-    have died away, and the loss is not within half a percent of zero.
+    have died away, and the loss is not within half a percent of zero. Or it rests on the noise of its gradients, at the
+    height that the rate and the gradient norm give (see floor.py; plain gradient descent and momentum only, where they
+    are declared), and the rate has not fallen by the end; where no end is declared this is a note.
     It has never moved, which is a warning, when after 512 losses the last third of the run is as likely above as below
     the first third (Mann and Whitney 1947), no block lies a spread under the first, and validation did not improve.
-    Errs on tasks whose floor is high, since a lower bound of the loss is not in the log, and on fine-tuning of what was
+    Errs on tasks whose floor is high where the loss is smooth, since a lower bound of the loss is not in the log, and on fine-tuning of what was
     ready.
     """
 
@@ -88,18 +95,23 @@ class FlatMidway(Detector):
         blocks = course.outline.blocks
         if course.silent or len(blocks) < OCTAVES_AT_LEAST:
             return
-        told = self._stopped(course, blocks) or self._smooth(course, blocks) or self._never(blocks)
+        told = (
+            self._stopped(course, blocks)
+            or self._smooth(course, blocks)
+            or self._never(blocks)
+            or self._noisy(course, blocks)
+        )
         if told is None:
             return
-        onset, why, sure = told
-        same = before is not None and before.onset_step == onset
+        onset, why, severity = told
+        same = before is not None and before.onset_step == onset and before.severity == severity
         detected = before.detected_step if same and before is not None else blocks[-1].last
-        self._finding = Finding(
-            "flat-midway", "plateau", "failure" if sure else "warning", onset, detected, True, why,
-            missing="" if "grad_norm" in course.logged else "log grad_norm to tell a noise floor from convergence",
-        )  # fmt: skip
+        missing = "" if "grad_norm" in course.logged else "log grad_norm to tell a noise floor from convergence"
+        if severity == "note":
+            missing = "declare total_steps in the header: the rate may still be to decay"
+        self._finding = Finding("flat-midway", "plateau", severity, onset, detected, True, why, missing=missing)
 
-    def _stopped(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+    def _stopped(self, course: Course, blocks: Sequence[Block]) -> _Told | None:
         """The learning rate is gone, and the loss stands where it stood then."""
         peak = course.lr_peak
         if peak <= 0.0:
@@ -122,9 +134,9 @@ class FlatMidway(Detector):
             return None
         lr = blocks[-1].lr or 0.0
         onset = blocks[first].first
-        return onset, f"loss {short(level)} since {onset}, when lr fell from {short(peak)} to {short(lr)}", True
+        return onset, f"loss {short(level)} since {onset}, when lr fell from {short(peak)} to {short(lr)}", "failure"
 
-    def _smooth(self, course: Course, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+    def _smooth(self, course: Course, blocks: Sequence[Block]) -> _Told | None:
         count = len(blocks)
         origin, best = max(course.origin, course.first), min(block.mean for block in blocks)
         progress = origin - best
@@ -146,9 +158,18 @@ class FlatMidway(Detector):
             return None
         onset = next(block for block in blocks if block.mean - last.mean < 2 * OCTAVE * progress)
         why = f"loss {short(onset.mean)} at {onset.first} -> {short(last.mean)} at {last.last}, from {short(origin)}"
-        return onset.first, why, False
+        return onset.first, why, "warning"
 
-    def _never(self, blocks: Sequence[Block]) -> tuple[int, str, bool] | None:
+    def _noisy(self, course: Course, blocks: Sequence[Block]) -> _Told | None:
+        """The noise of the gradients holds the loss up, and the rate that makes it so has not fallen by the end."""
+        total, floor = course.meta.get("total_steps"), noise_floor(course, blocks)
+        if floor is None or (isinstance(total, int) and blocks[-1].last < ENDING * total):
+            return None
+        why = f"loss {short(floor.level)} since {floor.onset}: at lr {short(blocks[-1].lr or 0.0)} the noise of its"
+        why += f" gradients alone holds it up by about {short(floor.height)}"
+        return floor.onset, why, "warning" if isinstance(total, int) else "note"
+
+    def _never(self, blocks: Sequence[Block]) -> _Told | None:
         """The loss is where it was in the first records."""
         third = len(blocks) // 3
         if sum(block.count for block in blocks) < NEVER_RECORDS or len(blocks) < NEVER_BLOCKS:
@@ -165,7 +186,7 @@ class FlatMidway(Detector):
             if then - median(self._last_vals) > min(VAL_BETTER * abs(then), NEVER_BETTER * spread):
                 return None
         why = f"loss {short(median(first))} in the first third, {short(median(last))} in the last: it has never moved"
-        return blocks[0].first, why, False
+        return blocks[0].first, why, "warning"
 
     @property
     def findings(self) -> Sequence[Finding]:

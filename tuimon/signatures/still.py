@@ -10,6 +10,7 @@ from operator import eq
 from tuimon.record import Mark
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding
+from tuimon.signatures.floor import momentum_of
 from tuimon.signatures.growth import digits, short
 from tuimon.signatures.stretch import Detector, Stretch
 
@@ -200,12 +201,9 @@ class LearningRateTooLow(Detector):
         self, course: Course, change: float, error: float, travel: float, budget: float | None, loss: float
     ) -> str:
         optimizer = str(course.meta.get("optimizer", "")).lower()
-        plain = "sgd" in optimizer or "momentum" in optimizer
-        still = abs(change) < 3 * error
-        if plain and budget is not None:
-            momentum = course.meta.get("momentum", 0.9 if "momentum" in optimizer else 0.0)
-            beta = min(float(momentum), 0.999) if isinstance(momentum, (int, float)) else 0.0
-            buys = budget / (1 - beta)
+        still, momentum = abs(change) < 3 * error, momentum_of(course)
+        if momentum is not None and budget is not None:
+            buys = budget / (1 - momentum)
             if buys < max(2 * error, (1 - LEFT) * loss) and change < buys + 3 * error:
                 return f"these steps could buy at most {short(buys)}"
             return ""
