@@ -74,8 +74,8 @@ class FlatMidway(Detector):
     are declared), and the rate has not fallen by the end; where no end is declared this is a note.
     It has never moved, which is a warning, when after 512 losses the last third of the run is as likely above as below
     the first third (Mann and Whitney 1947), no block lies a spread under the first, and validation did not improve.
-    Errs on tasks whose floor is high where the loss is smooth, since a lower bound of the loss is not in the log, and on fine-tuning of what was
-    ready.
+    Errs on tasks whose floor is high where the loss is smooth, since a lower bound of the loss is not in the log, and
+    on fine-tuning of what was ready.
     """
 
     def __init__(self) -> None:
