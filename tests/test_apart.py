@@ -115,18 +115,46 @@ def drained(there: Source) -> list[Batch]:
     return came
 
 
-def test_a_log_replaced_after_the_process_was_killed_is_read_from_its_start(log: Path) -> None:
+def test_a_log_replaced_after_the_process_was_killed_is_read_to_its_end_and_from_its_start(log: Path) -> None:
     there = apart(open_source(log))
-    there.read()
+    steps = list(there.read().steps)
     killed(there)
-    drained(there)
+    steps += [step for batch in drained(there) for step in batch.steps]
     new = log.with_name("new")
     new.write_text("".join(f'{{"step": {step}, "loss": 2.0}}\n' for step in range(9)))
     new.replace(log)
     came = list(batches(there))
     assert [mark.kind for batch in came for mark in batch.marks] == ["restart"]
-    assert [step for batch in came for step in batch.steps] == list(range(9))
+    assert steps + [step for batch in came for step in batch.steps] == [*range(LINES), *range(9)]
     there.close()
+
+
+def test_a_log_moved_away_while_the_process_reads_is_read_to_its_end(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PIPE", 4096)  # the process cannot be done with it before
+    there = apart(open_source(log))
+    steps = list(there.read().steps)
+    log.rename(log.with_name("away"))
+    steps += [step for batch in drained(there) for step in batch.steps]
+    with pytest.raises(FileNotFoundError):
+        there.read()
+    log.write_text('{"step": 1, "loss": 2.0}\n')
+    came = list(batches(there))
+    assert steps + [step for batch in came for step in batch.steps] == [*range(LINES), 1]
+    assert [mark.kind for mark in came[-1].marks] == ["restart"]
+    there.close()
+
+
+def test_closing_lets_go_of_the_file(log: Path) -> None:
+    before = os.listdir("/dev/fd")
+    there = apart(open_source(log))
+    there.read()
+    there.close()
+    there = apart(open_source(log))
+    list(batches(there))
+    there.close()
+    assert len(os.listdir("/dev/fd")) == len(before)
 
 
 def test_a_log_out_of_sight_after_the_process_was_killed_is_not_repeated(log: Path) -> None:

@@ -102,6 +102,7 @@ class Apart:
         )
         # The program may end while a thread waits for a process that is stopped, or whose disk does not answer.
         weakref.finalize(self, self._process.kill)
+        self._file = _opened(source.lines.name)
         _widen(_pipe(self._process.stdout))
         with contextlib.suppress(OSError):  # it has ended already, and the first read will see that
             _pipe(self._process.stdin).write(travelling)
@@ -139,8 +140,7 @@ class Apart:
         came = self._receive(self._process)
         if came is None:
             self._let_go()
-            if self._state:
-                self._source, self._told = pickle.loads(self._state), None  # noqa: S301 - from a process of our own
+            self._take_over()
             return self._source.read(limit)
         self._told = came.told or self._told
         self._state = came.source
@@ -157,6 +157,7 @@ class Apart:
     def close(self) -> None:
         """See `Source.close`."""
         self._let_go()
+        self._take_over()
         self._source.close()
 
     def _receive(self, process: subprocess.Popen[bytes]) -> Message | None:
@@ -166,6 +167,17 @@ class Apart:
         except Exception:  # noqa: BLE001 - whatever was cut off, or printed by a start-up file, fails in ways of its own
             return None
         return came if isinstance(came, Message) else None
+
+    def _take_over(self) -> None:
+        """Reads on here, from the file that was there first as well: it may have been moved away meanwhile."""
+        if self._state:
+            self._source, self._told = pickle.loads(self._state), None  # noqa: S301 - from a process of our own
+        file, self._file = self._file, None
+        if file is not None and isinstance(self._source.lines, Tail):
+            try:
+                self._source.lines.go_on_with(file)
+            except OSError:
+                self._source.lines.close()
 
     def _let_go(self) -> None:
         process, self._process = self._process, None
@@ -178,6 +190,13 @@ class Apart:
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None
     return stream
+
+
+def _opened(name: str) -> int | None:
+    """A descriptor of the file, None where it cannot be opened: the first read will say so."""
+    with contextlib.suppress(OSError):
+        return os.open(name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+    return None
 
 
 def _widen(pipe: IO[bytes]) -> None:

@@ -214,6 +214,12 @@ class Tail:
         """Lets go of the file; a later read starts where this one stopped."""
         self._hold(None)
 
+    def go_on_with(self, descriptor: int) -> None:
+        """Takes over an open file if it is the one that was read so far, else closes it. Raises OSError."""
+        self._hold(descriptor)
+        if not self._continues(descriptor):
+            self._hold(None)
+
     def __getstate__(self) -> dict[str, object]:
         """All but the open file, for another process: its next read opens the path anew."""
         return {**self.__dict__, "_held": None}
