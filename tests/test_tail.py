@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 from pathlib import Path
@@ -236,6 +237,25 @@ def test_an_atomic_rewrite_that_only_adds_lines_is_read_on_without_a_restart(tmp
     new.write_bytes(b"one\ntwo\nthree\n")
     new.rename(path)
     assert drain(tail_) == ([(3, "three")], [], 0)
+
+
+def test_a_replaced_file_that_can_be_read_no_more_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    tail_ = Tail(path)
+    drain(tail_)
+    old, pread = path.stat().st_ino, os.pread
+
+    def of_a_shared_disk(descriptor: int, count: int, offset: int) -> bytes:
+        if os.fstat(descriptor).st_ino == old:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return pread(descriptor, count, offset)
+
+    (tmp_path / "new").write_bytes(b"uno\n")
+    (tmp_path / "new").rename(path)
+    monkeypatch.setattr(os, "pread", of_a_shared_disk)
+    assert drain(tail_) == ([(1, "uno")], [], 1)
+    tail_.close()
 
 
 def test_lines_that_a_rotation_moved_away_are_read_before_the_new_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ business of the sources.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -191,16 +192,17 @@ class Tail:
         try:
             _refuse_devices(fresh)
             restarted = not self._continues(fresh)
-            if restarted and self._held is not None and _moved(self._held, fresh):
-                rest = self._take(self._held, limit, False, False)
-                if rest.text or rest.bad_lines:
-                    os.close(fresh)
-                    return replace(rest, more=True)
+            if restarted and self._held is not None:
+                with contextlib.suppress(OSError):  # what another machine removed from a shared disk is read no more
+                    rest = self._take(self._held, limit, False, False) if _moved(self._held, fresh) else Chunk()
+                    if rest.text or rest.bad_lines:
+                        os.close(fresh)
+                        return replace(rest, more=True)
         except OSError:
             os.close(fresh)
             raise
         if restarted:
-            self._begin_again()
+            self._cutter, self._head, self._joint = Cutter(), b"", b""
         self._hold(fresh)
         return self._take(fresh, limit, restarted, False)
 
@@ -228,10 +230,6 @@ class Tail:
         if self._held is not None:
             os.close(self._held)
         self._held = descriptor
-
-    def _begin_again(self) -> None:
-        self._cutter = Cutter()
-        self._head = self._joint = b""
 
     def _continues(self, descriptor: int) -> bool:
         """Whether the file still has what was read from it where it was read."""
