@@ -159,7 +159,7 @@ def test_what_is_there_is_posted_and_then_the_status_is_live(desk: Desk, tmp_pat
 def test_an_append_is_posted_within_milliseconds_of_a_hint(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuimon.follow.follower.HOT", 1000)
+    monkeypatch.setattr("tuimon.follow.pace.HOT", 1000)
     path = tmp_path / "run"
     append(path, 0)
     follow(desk, Lines(path))
@@ -376,16 +376,41 @@ def test_a_file_that_changes_all_the_time_is_read_at_frame_rate_without_events(d
     desk.say("live")
     begun = time.perf_counter()
     count = 0
-    while not follower._hot or count < 400:
+    while not follower._pace.hot or count < 400:
         count += 1
         append(path, count)
         assert time.perf_counter() - begun < PATIENCE
     seconds = time.perf_counter() - begun
     assert source.reads < 20 + 40 * seconds
     desk.wait(lambda: len(desk.values) == count + 1)
-    desk.wait(lambda: not follower._hot)
+    desk.wait(lambda: not follower._pace.hot)
     append(path, -1)
     desk.wait(lambda: desk.values[-1] == -1)
+
+
+def test_a_file_that_grows_twenty_times_a_second_is_read_about_once_for_each_record(desk: Desk, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    append(path, 0)
+    source = Lines(path)
+    follower = follow(desk, source)
+    desk.say("live")
+    count = 0
+
+    def bring() -> None:
+        nonlocal count
+        count += 1
+        append(path, count)
+        desk.wait(lambda: len(desk.values) == count + 1)
+        time.sleep(0.03)
+
+    while not follower._pace.hot:
+        bring()
+        assert count < 200
+    assert not follower._hints.armed
+    before = source.reads
+    for _ in range(20):
+        bring()
+    assert source.reads - before <= 24, "a glance from outside says that there is nothing to read"
 
 
 def test_a_busy_neighbour_in_the_folder_causes_no_reads(desk: Desk, tmp_path: Path) -> None:

@@ -13,22 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tuimon.follow.hints import Hints
+from tuimon.follow.pace import FRAME, Pace
 from tuimon.record import Batch
 from tuimon.sources.base import Source, SourceError
 
 State = Literal["waiting", "reading", "live", "polling", "restarted", "gone", "denied", "trouble", "stopped"]
-
-FRAME = 1 / 30
-"""Seconds between reads while data comes all the time: nobody sees a curve move more often than this."""
-
-HOT = 5
-"""So many reads with data within BUSY seconds, and the file is read at frame rate without file events."""
-
-BUSY = 0.08
-"""Seconds: more than about 60 appends a second. Below that an event costs little and comes sooner than a frame."""
-
-QUIET = 0.5
-"""Seconds without data after which file events are asked for again."""
 
 HOLD = 5.0
 """Seconds for which a restart stays on the status line; people look away."""
@@ -96,13 +85,13 @@ class Follower:
         self._bell.setblocking(False)
         self._ringer.setblocking(False)
         place = path if path is not None else getattr(source, "path", None)
-        self._hints = None if place in (None, "-") else Hints(os.fspath(place), self.wake)
+        named = None if place in (None, "-") else os.fspath(place)
+        self._hints = None if named is None else Hints(named, self.wake)
+        self._pace = Pace(named, heartbeat)
         self._blind = ""
         self._armed_at = -RETRY
         self._looked_at = 0.0
         self._unposted: Batch | None = None
-        self._reads: list[float] = []
-        self._hot = False
         self._hold_until = 0.0
         self._read_any = False
         self._failed = False
@@ -153,9 +142,13 @@ class Follower:
         """One look at the source. Returns the seconds to wait, if nothing rings before."""
         if not self._may_post():
             return self._heartbeat
-        if not self._hot and self._hints is not None:
+        hot = self._pace.hot
+        if not hot and self._hints is not None:
             self._renew_hints(self._hints)
         now = time.monotonic()
+        if not self._pace.may_bring(now) and hot and self._unposted is None:
+            self._pace.rest(now)
+            return self._pace.pause
         batch = self._unposted if self._unposted is not None else self._source.read(READ)
         self._unposted = batch
         self._deliver(batch)
@@ -168,7 +161,8 @@ class Follower:
             self._deliver(self._source.finish())
             self._say(Status("stopped", "stopped: end of input", batch.offset, batch.size))
             self._stopping = True
-        return 0.0 if batch.more else self._pace(batch, now)
+        self._pace.took(len(batch), batch.more, now, may_heat=not self._blind)
+        return 0.0 if batch.more else self._pause(len(batch) > 0 or hot)
 
     def _may_post(self) -> bool:
         with self._lock:
@@ -186,20 +180,14 @@ class Follower:
                     self._free += 1
                 raise
 
-    def _pace(self, batch: Batch, now: float) -> float:
-        """Changes between waiting for hints and reading at frame rate, by how often there was data lately."""
-        if len(batch):
-            self._reads = [*self._reads[-(HOT - 1) :], now]
-        if self._hot:
-            self._hot = now - self._reads[-1] < QUIET
-        elif not self._blind and len(self._reads) == HOT and now - self._reads[0] < BUSY:
-            self._hot = True
+    def _pause(self, lively: bool) -> float:
+        """Seconds until the next look; `lively` if data came now, or came all the time until now."""
+        if self._pace.hot:
             if self._hints is not None:
                 self._hints.disarm()
-        elif not len(batch):
-            return self._heartbeat
+            return self._pace.pause
         # After leaving the hot pace, look once more at once: what came between the last read and the new watch.
-        return FRAME if self._hot else (self._heartbeat if self._hints is None or self._hints.armed else FRAME)
+        return FRAME if lively and self._hints is not None and not self._hints.armed else self._heartbeat
 
     def _renew_hints(self, hints: Hints) -> None:
         """Watches again when the folders changed, after the hot pace, and now and then where no events were left."""
@@ -254,7 +242,7 @@ class Follower:
     def _rest(self, seconds: float) -> None:
         """Waits until the bell rings, the pipe has data, or the time is over."""
         pipe = None
-        if not (self._hot or self._starved or self._failed or self._deaf):
+        if not (self._pace.hot or self._starved or self._failed or self._deaf):
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 pipe = self._source.fileno()  # type: ignore[attr-defined]
         waited = [self._bell] if pipe is None else [self._bell, pipe]
