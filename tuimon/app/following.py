@@ -10,6 +10,7 @@ from functools import partial
 from textual.app import App
 from textual.timer import Timer
 
+from tuimon.app.inbox import Inbox
 from tuimon.app.messages import Arrived, StatusChanged, Surveyed
 from tuimon.app.runs import RunsScreen
 from tuimon.app.taken import Taken, taken
@@ -75,6 +76,7 @@ class FollowingApp(App[None]):
         self._place = place
         self._run = place.run if place else None
         self._roles = dict(place.roles) if place else {}
+        self._inbox = Inbox(self)
         self._follower: Follower | None = None
         self._survey: Survey | None = None
         self._offered: frozenset[str] | None = None
@@ -116,8 +118,9 @@ class FollowingApp(App[None]):
         place = self._place
         if place is None:
             return
+        self._inbox.open()
         if place.path != "-":
-            self._survey = Survey(place.path, lambda listing: self.post_message(Surveyed(listing)), self._open_other)
+            self._survey = Survey(place.path, lambda listing: self._inbox.put(Surveyed(listing)), self._open_other)
             self._survey.shown = place.start
             self._survey.start()
         self._follow(place.source or self._later(place.start), place.start)
@@ -167,7 +170,7 @@ class FollowingApp(App[None]):
         post = partial(self._post, source, path, self.generation, {})
         self._follower = Follower(source, post, path=path)
         if before is not None:
-            self.post_message(Arrived(before, self.generation))
+            self._inbox.put(Arrived(before, self.generation))
         self._follower.start()
 
     def _post(self, source: Source, path: str, generation: int, seen: dict[str, None], brought: Batch | Status) -> None:
@@ -175,13 +178,14 @@ class FollowingApp(App[None]):
         if isinstance(brought, Status):
             if brought.state == "waiting" and os.path.isdir(path):
                 brought = replace(brought, text="no run in this folder yet, waiting")
-            self.post_message(StatusChanged(brought, generation))
+            self._inbox.put(StatusChanged(brought, generation))
             return
         if any(mark.kind == "restart" for mark in brought.marks):
             seen.clear()
         fresh = not seen or not seen.keys() >= brought.columns.keys()
         seen.update(dict.fromkeys(brought.columns))
-        self.post_message(Arrived(brought, generation, taken(source, path, seen) if fresh else None))
+        message = Arrived(brought, generation, taken(source, path, seen) if fresh else None)
+        self._inbox.put(message, behind_keys=brought.more)
 
     # Another input.
 
