@@ -8,6 +8,7 @@ screens show text as text (`Content(...)`, never `Content.from_markup`).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 LIMIT = 200
 """Characters of one text that are shown: two lines of a usual terminal, far more than any honest name needs."""
@@ -34,7 +35,12 @@ def plain_text(s: object, limit: int = LIMIT) -> str:
         surrogates, direction overrides, unassigned code points) are shown as "?".
     """
     # Cutting before cleaning bounds the work on a huge name; eight times leaves room for what cleaning removes.
-    text = str(s)[: 8 * limit + 8]
+    return _cleaned(str(s)[: 8 * limit + 8], limit)
+
+
+# The same names are asked for in every frame.
+@lru_cache(maxsize=256)
+def _cleaned(text: str, limit: int) -> str:
     text = _BLANKS.sub(" ", _ESCAPES.sub("", text)).strip()
     if not text.isprintable():
         text = "".join(character if character.isprintable() else "?" for character in text)

@@ -137,11 +137,14 @@ def changed(old: Line, new: Line) -> list[tuple[int, int]]:
     """
     if old == new:
         return []
-    same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    left = width_of(old[:same])
-    before, after = _cells(old[same:]), _cells(new[same:])
+    # Spans that are the same at both ends need not be looked at cell by cell.
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if old[i] != new[i]), most)
+    tail = next((i for i in range(most - head) if old[-1 - i] != new[-1 - i]), most - head)
+    before, after = _cells(old[head : len(old) - tail]), _cells(new[head : len(new) - tail])
     if len(before) != len(after):
-        return [(0, left + max(len(before), len(after)))]
+        return [(0, max(width_of(old), width_of(new)))]
+    left = width_of(old[:head])
     pieces: list[tuple[int, int]] = []
     for x, (a, b) in enumerate(zip(before, after, strict=True), left):
         if a == b:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rich.color import ColorSystem
 from rich.control import Control
+from rich.style import Style
 from textual.errors import NoWidget
 from textual.strip import Strip
 
@@ -145,7 +146,15 @@ def _patch_class() -> type:
             for x, y, segments in self.pieces:
                 out.append(f"\x1b[{y + 1};{x + 1}H")
                 for text, style, _ in segments:
-                    out.append(Strip.render_style(style, text, colors) if style else text)
-            return lean("".join(out))
+                    before, after = around(style, colors) if style else ("", "")
+                    out.append(f"{before}{text}{after}")
+            return "".join(out)
 
     return Patch
+
+
+@lru_cache(maxsize=256)
+def around(style: Style, colors: ColorSystem) -> tuple[str, str]:
+    """What stands before and behind a text of this style; every frame uses the same few."""
+    before, _, after = lean(Strip.render_style(style, "x", colors)).rpartition("x")
+    return before, after
