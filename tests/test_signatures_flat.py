@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -55,6 +56,30 @@ def test_a_shelf_that_ends_leaves_no_warning() -> None:
     shelf = never(value=2.3)
     snapshot = watched(run(1500, lambda step: shelf(step) if step < 800 else {}))
     assert "flat-midway" not in [finding.signature for finding in snapshot.findings]
+
+
+def stairs(step: int) -> Metrics:
+    """A learning rate that falls tenfold at each third of 3000 steps; the noise that it makes falls with it."""
+    lr, rng = (0.1, 0.01, 0.001)[step // 1000], random.Random(step)
+    floor = 0.8 + {0: 0.2, 1: 0.05, 2: 0.0}[step // 1000]
+    return {"lr": lr, "loss": floor + 1.5 * math.exp(-step / 120) + rng.gauss(0, 0.1), "val_loss": floor + 0.1}
+
+
+def test_a_loss_that_stands_on_the_last_stair_of_its_schedule_is_healthy() -> None:
+    assert loud(watched(run(3000, stairs))) == []
+
+
+def test_a_rate_that_is_gone_while_the_loss_falls_is_a_failure_and_a_warning_where_it_had_stood() -> None:
+    def gone(at: int) -> Change:
+        def change(step: int) -> Metrics:
+            loss = 0.8 + 1.5 * math.exp(-min(step, at) / 120) + random.Random(step).gauss(0, 0.1)
+            return {"lr": 0.1 if step < at else 1e-4, "loss": loss}
+
+        return change
+
+    early, late = (watched(run(3000, gone(at), without=["val_loss"])) for at in (100, 1400))
+    assert found(early, "flat-midway").severity == "failure" and found(early, "flat-midway").onset_step <= 128
+    assert found(late, "flat-midway").severity == "warning"
 
 
 def test_rank_sum_against_a_count_by_hand() -> None:

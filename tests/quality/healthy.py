@@ -18,6 +18,8 @@ ORDINARY = (
         f.Fault, {"schedule": "warmup-cosine", "clip": 1.0, "decay": 1e-3}),
     Planting("lr-steps", "healthy",
         "autoencoder momentum, mlp adamw, cnn momentum, contrastive momentum", f.Fault, {"schedule": "steps"}),
+    Planting("lr-thirds", "healthy",
+        "mlp momentum, autoencoder sgd, cnn sgd, transformer momentum", f.Fault, {"schedule": "thirds", "steps": 1800}),
     Planting("inverse-root", "healthy", "mlp adam, transformer adam", f.Fault, {"schedule": "inverse-root"}),
     Planting("gan", "healthy", "gan adam, gan sgd", f.Fault, {"steps": 1500}),
     Planting("policy", "healthy", "policy adam, policy momentum", f.Fault, {"steps": 1500}),

@@ -35,6 +35,7 @@ SCHEDULES: dict[str, Rate] = {
     "warmup-cosine": warmup_cosine,
     "linear": lambda done: 1 - 0.98 * done,
     "steps": lambda done: 0.1 ** (int(done > 0.6) + int(done > 0.85)),
+    "thirds": lambda done: 0.1 ** int(3 * done),
     "late-drop": lambda done: 1.0 if done < 0.75 else 0.03,
     "restarts": lambda done: 0.02 + 0.98 * (1 + math.cos(math.pi * ((done * 4) % 1))) / 2,
     "inverse-root": lambda done: min(done / 0.05, math.sqrt(0.05 / max(done, 1e-3))),

@@ -16,8 +16,8 @@ from tuimon.signatures.plateau import STOPPED
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import median, rank_sum
 
-STOPPED_RECORDS = 500
-"""Steps for which the rate must be gone, and a quarter of the run: the tail of a schedule is shorter."""
+STOPPED_RECORDS, STOPPED_SHARE = 500, 0.5
+"""Steps for which the rate must be gone, and that share of the run: the last stairs of a schedule are shorter."""
 
 FALLING = 0.05
 """Share of all progress that a loss makes within two blocks while it is still on its way."""
@@ -66,16 +66,16 @@ _Told = tuple[int, str, Severity]
 class FlatMidway(Detector):
     """The loss stands: it fell, and then for half of the run it did not; or it has never moved at all.
 
-    Three cases of the first can be told from noise and from convergence. The learning rate has fallen a hundredfold and
-    stayed there for 500 steps and a quarter of the run. Or the loss is smooth, the last two halvings of the run brought
-    less than 1.2 % of all progress each and the last one less than 5 % of what is left, the gradient is not known to
-    have died away, and the loss is not within half a percent of zero. Or it rests on the noise of its gradients, at the
-    height that the rate and the gradient norm give (see floor.py; plain gradient descent and momentum only, where they
-    are declared), and the rate has not fallen by the end; where no end is declared this is a note.
-    It has never moved, which is a warning, when after 512 losses the last third of the run is as likely above as below
-    the first third (Mann and Whitney 1947), no block lies a spread under the first, and validation did not improve.
-    Errs on tasks whose floor is high where the loss is smooth, since a lower bound of the loss is not in the log, and
-    on fine-tuning of what was ready.
+    Three cases of the first can be told from noise and from convergence. The learning rate has fallen a hundredfold
+    and stayed there for 500 steps and half of the run (a warning where the loss no longer fell when the rate did).
+    Or the loss is smooth, the last two halvings of the run brought less than 1.2 % of all progress each and the
+    last one less than 5 % of what is left, the gradient is not known to have died away, and the loss is not within
+    half a percent of zero. Or it rests on the noise of its gradients, at the height that the rate and the gradient
+    norm give (see floor.py; plain gradient descent and momentum only, where they are declared), and the rate has
+    not fallen by the end; where no end is declared this is a note. It has never moved, which is a warning, when
+    after 512 losses the last third of the run is as likely above as below the first third (Mann and Whitney 1947),
+    no block lies a spread under the first, and validation did not improve. Errs on tasks whose floor is high where
+    the loss is smooth, since a lower bound of the loss is not in the log, and on fine-tuning of what was ready.
     """
 
     def __init__(self) -> None:
@@ -122,19 +122,19 @@ class FlatMidway(Detector):
         if first == len(blocks):
             return None
         after, total = blocks[-1].last - blocks[first].first, blocks[-1].last - blocks[0].first
-        if after < max(STOPPED_RECORDS, total / 4):
+        if after < max(STOPPED_RECORDS, STOPPED_SHARE * total):
             return None
         level = math.fsum(b.mean * b.count for b in blocks[first:]) / sum(b.count for b in blocks[first:])
-        if course.origin > 0.0 < level:
-            arrived = level < FAR_FROM_DONE * course.origin
-        else:  # no floor is known: it has arrived unless it was falling when the rate went
-            before = blocks[first - 2].mean if first > 1 else course.origin
-            arrived = before - blocks[first].mean < FALLING * (course.origin - level)
+        before = blocks[first - 2].mean if first > 1 else course.origin
+        fell = before - blocks[first].mean >= FALLING * (course.origin - level)
+        # Where no floor is known, a loss that was not falling when the rate went has arrived.
+        arrived = level < FAR_FROM_DONE * course.origin if course.origin > 0.0 < level else not fell
         if arrived:
             return None
         lr = blocks[-1].lr or 0.0
         onset = blocks[first].first
-        return onset, f"loss {short(level)} since {onset}, when lr fell from {short(peak)} to {short(lr)}", "failure"
+        why = f"loss {short(level)} since {onset}, when lr fell from {short(peak)} to {short(lr)}"
+        return onset, why, "failure" if fell else "warning"
 
     def _smooth(self, course: Course, blocks: Sequence[Block]) -> _Told | None:
         count = len(blocks)
