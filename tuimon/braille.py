@@ -11,39 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from tuimon.dots import Dots, Slice, strokes
 from tuimon.scale import Scale
-
-
-class Slice(Protocol):
-    """One horizontal slice of the curve (`tuimon.store.Bin`); low and high are None without a finite point."""
-
-    @property
-    def low(self) -> float | None:
-        """Least finite value."""
-        ...
-
-    @property
-    def high(self) -> float | None:
-        """Greatest finite value."""
-        ...
-
-    @property
-    def last(self) -> float | None:
-        """Last finite value."""
-        ...
-
-    @property
-    def nan(self) -> int:
-        """How many NaN."""
-        ...
-
-    @property
-    def inf(self) -> int:
-        """How many infinities."""
-        ...
-
 
 BLANK, CURVE, FAINT, POINT, NAN, INF, OUTLIER, NONPOSITIVE = " cfpnioz"
 """Inks: nothing, the curve, a curve behind it, companion points, and the four marks."""
@@ -110,6 +81,29 @@ class Picture(NamedTuple):
     inks: tuple[str, ...]
 
 
+class Brush:
+    """What is kept of a curve from one picture to the next: an appended point changes its last columns."""
+
+    def __init__(self) -> None:
+        self.dots = Dots()
+        self._form: tuple[object, ...] = ()
+        self._columns: list[tuple[str, str]] = []
+
+    def columns(
+        self, kept: int, back: list[int], height: int, lines: Mapping[int, str], glyphs: Glyphs
+    ) -> list[tuple[str, str]]:
+        """The columns of cells and their inks; of the dots, the first `kept` columns are as they were."""
+        form = back, height, lines, glyphs
+        start = kept // 2 if form == self._form else 0
+        front, plain = self.dots.masks, glyphs is ASCII
+        fresh = [
+            _cells(front[x], front[x + 1], back[x], back[x + 1], height, lines.get(x // 2, BLANK), plain)
+            for x in range(2 * start, len(front), 2)
+        ]
+        self._form, self._columns = form, [*self._columns[:start], *fresh]
+        return self._columns
+
+
 def draw(
     curve: Sequence[Slice],
     scale: Scale,
@@ -122,6 +116,7 @@ def draw(
     lines: Mapping[int, str] | None = None,
     glyphs: Glyphs = BRAILLE,
     label: Callable[[float], str] | None = None,
+    brush: Brush | None = None,
 ) -> Picture:
     """The curve in `width` x `height` cells.
 
@@ -134,71 +129,23 @@ def draw(
         lines: cell column -> ink (CURSOR, FAILURE, WARNING, NOTE) of a vertical line there, drawn where cells are free.
         glyphs: BRAILLE or ASCII.
         label: writes the value of the outermost outlier beside its mark; without it, marks only.
+        brush: the one that drew this curve before, to be quicker.
     """
     if width <= 0 or height <= 0:
         return Picture((), ())
     room = -(-2 * width // stride)
-    front = strokes(curve[:room], scale, 4 * height, stride, 2 * width)
+    brush = brush or Brush()
+    kept = brush.dots.take(curve[:room], scale, 4 * height, stride, 2 * width)
     back = [0] * (2 * width)
     for other in behind:
         for x, mask in enumerate(strokes(other[:room], scale, 4 * height, stride, 2 * width)):
             back[x] |= mask
-    lines = lines or {}
-    columns = [
-        _cells(
-            front[2 * c], front[2 * c + 1], back[2 * c], back[2 * c + 1], height, lines.get(c, BLANK), glyphs is ASCII
-        )
-        for c in range(width)
-    ]
+    columns = brush.columns(kept, back, height, lines or {}, glyphs)
     rows = [list(row) for row in zip(*(text for text, _ in columns), strict=True)]
     inks = [list(row) for row in zip(*(ink for _, ink in columns), strict=True)]
     _put_points(points[:room], scale, stride, rows, inks, glyphs)
     _put_marks(curve[:room], scale, stride, rows, inks, glyphs, label)
     return Picture(tuple(map("".join, rows)), tuple(map("".join, inks)))
-
-
-def strokes(slices: Sequence[Slice], scale: Scale, dots: int, stride: int, width: int) -> list[int]:
-    """One bit mask per dot column, bit 0 lowest: the strokes of the curve, joined to their neighbours.
-
-    A slice without points is bridged; a slice with nothing but non-finite points interrupts the line.
-    """
-    masks = [0] * width
-    level = scale.level
-    before = -1  # the dot column of the previous slice with a finite point; -1 after a gap
-    bottom = top = 0
-    for k, piece in enumerate(slices):
-        low, high = piece.low, piece.high
-        if low is None or high is None or not scale.shows(high):
-            if piece.nan or piece.inf or high is not None:
-                before = -1
-            continue
-        x = k * stride
-        if x >= width:
-            break
-        down, up = level(low, dots), level(high, dots)
-        if before >= 0:
-            if x - before > 1:
-                start = min(max(down, bottom), top)
-                end = min(max(start, down), up)
-                bottom, top = _bridge(masks, before, start, x, end)
-            # Reach towards the neighbour, so that a steep curve is a line and not loose dots.
-            stretched_down, stretched_up = min(down, top + 1), max(up, bottom - 1)
-        else:
-            stretched_down, stretched_up = down, up
-        masks[x] |= (2 << stretched_up) - (1 << stretched_down)
-        before, bottom, top = x, down, up
-    return masks
-
-
-def _bridge(masks: list[int], left: int, start: int, right: int, end: int) -> tuple[int, int]:
-    """Draws the straight line between two dot columns (both excluded); returns the levels of its last column."""
-    last = start
-    for x in range(left + 1, right):
-        y = start + round((end - start) * (x - left) / (right - left))
-        low, high = (min(last + 1, y), y) if y >= last else (y, max(last - 1, y))
-        masks[x] |= (2 << high) - (1 << low)
-        last = y
-    return last, last
 
 
 # Appending a point changes one or two of these columns; the others are found here again instead of being composed.

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tuimon.braille import ASCII, BLANK, BRAILLE, CURSOR, FAILURE, NOTE, WARNING, Picture, draw
+from tuimon.braille import ASCII, BRAILLE, CURSOR, FAILURE, NOTE, WARNING, Brush, Picture, draw
 from tuimon.numerals import log_ticks, step_text, step_ticks, ticks, value_text
+from tuimon.panels.canvas import Canvas
 from tuimon.panels.curve import Strokes
 from tuimon.scale import Grid, Scale
 
@@ -62,37 +63,6 @@ class Title(NamedTuple):
     at: str = ""  # the step of the cursor
 
 
-class Canvas:
-    """Rows of cells that text is put into."""
-
-    def __init__(self, width: int, height: int) -> None:
-        self.width = width
-        self._text = [[" "] * width for _ in range(height)]
-        self._ink = [[BLANK] * width for _ in range(height)]
-
-    def put(self, x: int, y: int, text: str, ink: str) -> int:
-        """Writes text and returns the column behind it; what does not fit is cut."""
-        if 0 <= y < len(self._text) and 0 <= x < self.width:
-            text = text[: self.width - x]
-            self._text[y][x : x + len(text)] = text
-            self._ink[y][x : x + len(text)] = ink * len(text)
-        return x + len(text)
-
-    def at(self, x: int, y: int) -> str:
-        """The character in a cell."""
-        return self._text[y][x]
-
-    def lay(self, x: int, y: int, picture: Picture) -> None:
-        """Puts a picture at x, y."""
-        for row, (text, ink) in enumerate(zip(picture.rows, picture.inks, strict=True), y):
-            self._text[row][x : x + len(text)] = text
-            self._ink[row][x : x + len(ink)] = ink
-
-    def picture(self) -> Picture:
-        """What has been written."""
-        return Picture(tuple(map("".join, self._text)), tuple(map("".join, self._ink)))
-
-
 class Marks(NamedTuple):
     """Steps to mark on the x axis: onsets with their ink, and the boundaries where the log went back."""
 
@@ -100,8 +70,16 @@ class Marks(NamedTuple):
     rewinds: tuple[int, ...] = ()
 
 
-def body_picture(layout: Layout, strokes: Strokes, marks: Marks, cursor: int | None, *, plain: bool = False) -> Picture:
-    """The panel without its title: what most records leave as it was."""
+def body_picture(
+    layout: Layout,
+    strokes: Strokes,
+    marks: Marks,
+    cursor: int | None,
+    *,
+    plain: bool = False,
+    brush: Brush | None = None,
+) -> Picture:
+    """The panel without its title: what most records leave as it was. A `brush` is quicker with what it drew before."""
     axes = _axes(layout, strokes.scale, strokes.grid, marks, plain)
     curve = draw(
         strokes.curve,
@@ -114,6 +92,7 @@ def body_picture(layout: Layout, strokes: Strokes, marks: Marks, cursor: int | N
         lines=lines_of(strokes.grid, marks.onsets, cursor),
         glyphs=ASCII if plain else BRAILLE,
         label=lambda value: value_text(value, 3),
+        brush=brush,
     )
     return Picture(_inlaid(axes.rows, curve.rows, layout), _inlaid(axes.inks, curve.inks, layout))
 

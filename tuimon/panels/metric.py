@@ -12,7 +12,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 
 from tuimon import braille
-from tuimon.braille import FAILURE, NOTE, WARNING, Picture
+from tuimon.braille import FAILURE, NOTE, WARNING, Brush, Picture
 from tuimon.monitor import Snapshot
 from tuimon.numerals import step_text, value_text
 from tuimon.panels.curve import Curve, Strokes, value_at
@@ -138,6 +138,7 @@ class MetricPanel(Patched, can_focus=True):
         self._told = Told(label=label)
         self._snapshot = Snapshot()
         self._curve = Curve()
+        self._brush = Brush()
         self._strokes: Strokes | None = None
         self._drawing: Drawing | None = None
         self._title: Title | None = None
@@ -235,7 +236,7 @@ class MetricPanel(Patched, can_focus=True):
         drawing = Drawing(layout, marks, view.cursor, plain)
         if self._strokes is not strokes or drawing != self._drawing:
             self._strokes, self._drawing = strokes, drawing
-            self._body = body_picture(layout, strokes, marks, view.cursor, plain=plain)
+            self._body = body_picture(layout, strokes, marks, view.cursor, plain=plain, brush=self._brush)
         elif title == self._title:
             return self._picture
         self._title = title
