@@ -101,12 +101,9 @@ class Course:
         self.calm: Sequence[float] = ()
         self.log_gn: Level | None = None
         self.count = 0
-        self.best = math.inf
-        self.origin = math.nan
-        self.first = -math.inf
+        self.best, self.origin, self.first = math.inf, math.nan, -math.inf
         self.quiet_until = 0
-        self.smooth = False
-        self.mixed = False
+        self.smooth = self.mixed = False
         self._start: list[float] = []
         self._least = math.inf
         self._seen = 0

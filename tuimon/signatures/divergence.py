@@ -81,10 +81,14 @@ class Excursions(Detector):
         if self._open is None and (not loss.values or level is None or self._is_calm(loss.high, level)):
             self._pass_over(stretch)
             return
-        if len(stretch) > BLOCK:
-            for part in stretch.cut(BLOCK):
-                self.update(part)
+        if len(stretch) <= BLOCK:
+            self._take_all(stretch, level)
             return
+        for part in stretch.cut(BLOCK):
+            self.update(part)
+
+    def _take_all(self, stretch: Stretch, level: Level | None) -> None:
+        """Looks at every loss of a stretch that is not calm."""
         if self._first_step is None:
             self._first_step = stretch.course.first_step
         for i, (step, (loss_here, gn, lr, val)) in enumerate(stretch.rows("loss", "grad_norm", "lr", "val_loss")):

@@ -95,13 +95,14 @@ class Overfitting(Detector):
 
     def _take_all(self, stretch: Stretch) -> None:
         """The same for a dense stretch, from its last minimum on: nothing before is left of it."""
-        if len(stretch) > BLOCK and (self._best is None or stretch.val.low < self._best or self._may_change(stretch, 0)):
+        lower = self._best is None or stretch.val.low < self._best
+        if len(stretch) > BLOCK and (lower or self._may_change(stretch, 0)):
             for part in stretch.cut(BLOCK):
                 self._take_all(part)
             return
         values, losses = stretch.val.values, stretch.loss.values
         start = 0
-        if self._best is None or stretch.val.low < self._best:
+        if lower:
             start = values.index(stretch.val.low)
             self._pass_over(stretch, 0, start)
             self._train.append(losses[start])
