@@ -36,6 +36,25 @@ def test_an_honest_header_and_an_honest_note_stay_as_they_are(tmp_path: Path) ->
     assert [dict(mark.fields) for mark in found] == [header, told]
 
 
+HUGE = 10**400
+
+
+@pytest.mark.parametrize("name", ["num_classes", "clip_norm", "total_steps", "batch_size", "max_steps"])
+def test_a_number_that_no_float_can_hold_is_not_declared(tmp_path: Path, name: str) -> None:
+    (mark,) = marks(tmp_path, {"tuimon": 1, "meta": {name: HUGE, "lr": 0.1}})
+    assert mark.fields["meta"] == {"lr": 0.1}
+
+
+@pytest.mark.parametrize("counts", [[1e308, 1e308], [HUGE, 1], {"cat": HUGE}])
+def test_counts_without_a_sum_are_not_declared(tmp_path: Path, counts: object) -> None:
+    (mark,) = marks(tmp_path, {"tuimon": 1, "meta": {"class_counts": counts, "names": ["a", "b"]}})
+    assert mark.fields["meta"] == {"names": ["a", "b"]}
+
+
+def test_a_step_that_no_float_can_hold_is_left_out_of_a_note() -> None:
+    assert note({"step": HUGE, "note": "told"}) == {"note": "told"}
+
+
 def test_a_note_of_any_size_is_cut_and_keeps_its_name_and_step() -> None:
     kept = note({**WIDE, "text": LONG, "list": [LONG], "x" * 500: 1, "step": 3, "note": "told", "time": 1.5})
     assert (kept["step"], kept["note"], kept["time"]) == (3, "told", 1.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import msgspec
@@ -54,7 +55,20 @@ def _bounded(fields: Mapping[str, object], most: int, longest: int) -> dict[str,
     for name, value in fields.items():
         if len(result) >= most:
             break
-        if len(name) > NAME or (isinstance(value, (list, dict)) and len(msgspec.json.encode(value)) > longest):
+        if len(name) > NAME or not _computable(value):
+            continue
+        if isinstance(value, (list, dict)) and len(msgspec.json.encode(value)) > longest:
             continue
         result[name] = value[:TEXT] if isinstance(value, str) else value
     return result
+
+
+def _computable(value: object) -> bool:
+    """Whether a float can hold the number, or the sum of the numbers in a list or dict."""
+    if not isinstance(value, (int, list, dict)):
+        return True
+    parts = value.values() if isinstance(value, dict) else [value] if isinstance(value, int) else value
+    try:
+        return math.isfinite(math.fsum([part for part in parts if isinstance(part, (int, float))]))
+    except (OverflowError, ValueError):
+        return False
