@@ -109,6 +109,11 @@ class MemorisingNoise(Detector):
         declared = course.meta.get("loss_smoothing") not in (None, 0, False, "none", "")
         self._whole = course.smooth and not declared and course.evaluations < course.count
 
+    def rewind(self, step: int, course: Course) -> None:
+        """Another run in the same file starts anew: what the one before it learned says nothing of its labels."""
+        if self._first is not None and step <= self._first[0]:
+            self.__init__()  # type: ignore[misc]
+
     @property
     def findings(self) -> Sequence[Finding]:
         """At most one."""
