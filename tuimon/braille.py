@@ -85,23 +85,43 @@ class Brush:
     """What is kept of a curve from one picture to the next: an appended point changes its last columns."""
 
     def __init__(self) -> None:
-        self.dots = Dots()
+        self._dots = Dots()
         self._form: tuple[object, ...] = ()
-        self._columns: list[tuple[str, str]] = []
+        self._picture = Picture((), ())
+        self._marked = False
 
-    def columns(
-        self, kept: int, back: list[int], height: int, lines: Mapping[int, str], glyphs: Glyphs
-    ) -> list[tuple[str, str]]:
-        """The columns of cells and their inks; of the dots, the first `kept` columns are as they were."""
-        form = back, height, lines, glyphs
+    def draw(
+        self,
+        curve: Sequence[Slice],
+        scale: Scale,
+        width: int,
+        height: int,
+        stride: int,
+        back: list[int],
+        lines: Mapping[int, str],
+        glyphs: Glyphs,
+    ) -> tuple[Picture, bool]:
+        """The curve over the dots `back` without its marks, and whether it has any; see the function of this name."""
+        kept = self._dots.take(curve, scale, 4 * height, stride, 2 * width)
+        form = back, lines, glyphs
         start = kept // 2 if form == self._form else 0
-        front, plain = self.dots.masks, glyphs is ASCII
+        front, plain = self._dots.masks, glyphs is ASCII
         fresh = [
             _cells(front[x], front[x + 1], back[x], back[x + 1], height, lines.get(x // 2, BLANK), plain)
-            for x in range(2 * start, len(front), 2)
+            for x in range(2 * start, 2 * width, 2)
         ]
-        self._form, self._columns = form, [*self._columns[:start], *fresh]
-        return self._columns
+        if fresh:
+            known = self._picture if start else Picture(("",) * height, ("",) * height)
+            rows = zip(*(text for text, _ in fresh), strict=True)
+            inks = zip(*(ink for _, ink in fresh), strict=True)
+            self._picture = Picture(
+                tuple(old[:start] + "".join(new) for old, new in zip(known.rows, rows, strict=True)),
+                tuple(old[:start] + "".join(new) for old, new in zip(known.inks, inks, strict=True)),
+            )
+        # What was marked may be so no longer, which all slices show; what was not is so only where it changed.
+        self._marked = _is_marked(curve if self._marked else curve[kept // stride :], scale)
+        self._form = form
+        return self._picture, self._marked
 
 
 def draw(
@@ -134,18 +154,27 @@ def draw(
     if width <= 0 or height <= 0:
         return Picture((), ())
     room = -(-2 * width // stride)
-    brush = brush or Brush()
-    kept = brush.dots.take(curve[:room], scale, 4 * height, stride, 2 * width)
     back = [0] * (2 * width)
     for other in behind:
         for x, mask in enumerate(strokes(other[:room], scale, 4 * height, stride, 2 * width)):
             back[x] |= mask
-    columns = brush.columns(kept, back, height, lines or {}, glyphs)
-    rows = [list(row) for row in zip(*(text for text, _ in columns), strict=True)]
-    inks = [list(row) for row in zip(*(ink for _, ink in columns), strict=True)]
+    curve = curve[:room]
+    picture, marked = (brush or Brush()).draw(curve, scale, width, height, stride, back, lines or {}, glyphs)
+    if not marked and not points:
+        return picture
+    rows, inks = [list(row) for row in picture.rows], [list(row) for row in picture.inks]
     _put_points(points[:room], scale, stride, rows, inks, glyphs)
-    _put_marks(curve[:room], scale, stride, rows, inks, glyphs, label)
+    _put_marks(curve, scale, stride, rows, inks, glyphs, label)
     return Picture(tuple(map("".join, rows)), tuple(map("".join, inks)))
+
+
+def _is_marked(curve: Sequence[Slice], scale: Scale) -> bool:
+    """Whether a slice holds what the axis cannot."""
+    top, bottom = scale.high, scale.low
+    return any(
+        piece.nan or piece.inf or (piece.high is not None and (piece.high > top or (piece.low or 0.0) < bottom))
+        for piece in curve
+    )
 
 
 # Appending a point changes one or two of these columns; the others are found here again instead of being composed.

@@ -55,6 +55,7 @@ class Curve:
         self._drawn: list[Sequence[Bin]] = []
         self._strokes: Strokes | None = None
         self._asked: tuple[object, ...] = ()
+        self._known_grid: tuple[tuple[View, int, int], int, Grid] | None = None
 
     def strokes(
         self, column: Column, view: View, extent: tuple[int, int], dots: int, companion: Column | None = None
@@ -63,7 +64,7 @@ class Curve:
 
         The same object as before where nothing of it would be drawn differently.
         """
-        grid = grid_of(view, extent, dots)
+        grid = self._grid_of(view, extent, dots)
         # A record of a run seldom has a value of every metric.
         asked = column, *_state(column), companion, *_state(companion), grid, view
         if self._strokes is not None and asked == self._asked:
@@ -84,6 +85,16 @@ class Curve:
         self._form, self._drawn = form, drawn
         self._strokes = Strokes(grid, self._scale, curve, tuple(behind), points if view.overlay else [])
         return self._strokes
+
+    def _grid_of(self, view: View, extent: tuple[int, int], dots: int) -> Grid:
+        """See `grid_of`: of a run that grows to the right the grid is the same until it is full."""
+        asked, last = (view, extent[0], dots), extent[1]
+        known = self._known_grid
+        if known is not None and known[0] == asked and known[1] <= last <= known[2].high:
+            return known[2]
+        grid = grid_of(view, extent, dots)
+        self._known_grid = (asked, last, grid) if view.live and view.tail is None else None
+        return grid
 
     def _take(self, column: Column, grid: Grid) -> None:
         """Brings the slices of all passes up to date."""

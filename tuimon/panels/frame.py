@@ -122,7 +122,8 @@ def titled(body: Picture, layout: Layout, title: Title) -> Picture:
     """The whole panel."""
     rows = layout.height if layout.thin else 1
     canvas = Canvas(layout.width, rows)
-    canvas.lay(0, 0, Picture(body.rows[:rows], body.inks[:rows]))
+    if layout.thin:
+        canvas.lay(0, 0, body)
     _put_title(canvas, layout, title)
     head = canvas.picture()
     return Picture(head.rows + body.rows[rows:], head.inks + body.inks[rows:])

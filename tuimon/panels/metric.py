@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress, count
+from operator import ne
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -283,10 +285,11 @@ def changed_regions(before: Picture, after: Picture) -> list[Region] | None:
     ):
         if old == new and old_ink == new_ink:
             continue
+        cells = set(compress(count(), map(ne, old, new)))
+        if old_ink != new_ink:
+            cells.update(compress(count(), map(ne, old_ink, new_ink)))
         start = stop = -1
-        for x, cell in enumerate(zip(old, new, old_ink, new_ink, strict=True)):
-            if cell[0] == cell[1] and cell[2] == cell[3]:
-                continue
+        for x in sorted(cells):
             if start >= 0 and x - stop > 2:
                 regions.append(Region(start, y, stop - start, 1))
                 start = -1

@@ -32,6 +32,7 @@ class Scene:
         behind: records that came since the picture was paused.
         ascii: draw with ASCII only.
         keys: all of them, as the footer calls them.
+        last: last step of the run; the highest one where the log went back.
     """
 
     snapshot: Snapshot = field(default_factory=Snapshot)
@@ -46,6 +47,13 @@ class Scene:
     behind: int = 0
     ascii: bool = False
     keys: Keys = ALL
+    last: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        snapshot = self.snapshot
+        ends = [series.last_step for series in snapshot.series.values() if series.last_step is not None]
+        # Asked for many times in a frame.
+        object.__setattr__(self, "last", max([snapshot.last_step or 0, self.first, *ends]))
 
     @property
     def view(self) -> View:
@@ -56,12 +64,6 @@ class Scene:
     def first(self) -> int:
         """First step of the run, 0 before there is one."""
         return self.snapshot.first_step or 0
-
-    @property
-    def last(self) -> int:
-        """Last step of the run; the highest one where the log went back."""
-        ends = [series.last_step for series in self.snapshot.series.values() if series.last_step is not None]
-        return max([self.snapshot.last_step or 0, self.first, *ends])
 
     @property
     def window(self) -> tuple[int, int]:

@@ -228,6 +228,7 @@ def _rank_grad_norm(core: tuple[str, ...]) -> int | None:
 _RANKED = (("lr", _rank_lr), ("grad_norm", _rank_grad_norm), ("loss", _rank_loss))
 
 
+@lru_cache(maxsize=1024)
 def is_squared(name: str) -> bool:
     """Whether a gradient norm of this name is the square of the norm."""
     return not _SQUARED.isdisjoint(words(name))
