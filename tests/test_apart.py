@@ -146,6 +146,24 @@ def test_a_log_moved_away_while_the_process_reads_is_read_to_its_end(
     there.close()
 
 
+def test_what_another_log_is_taken_for_is_told_at_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = log.read_text().splitlines()
+    log.write_text("".join(line.replace('"time"', '"train_loss": 1.5, "time"') + "\n" for line in lines))
+    new = log.with_name("new")
+    new.write_text("".join(f'{{"step": {step}, "train_loss": 2.0}}\n' for step in range(3 * LINES)))
+    monkeypatch.setattr(module, "PIPE", 4096)  # the process cannot be done with it before
+    there = apart(open_source(log))
+    assert isinstance(there, Apart)
+    there.read()
+    assert there.roles["loss"] == "loss"
+    new.replace(log)
+    while not any(mark.kind == "restart" for mark in there.read().marks):
+        pass
+    assert there._process is not None
+    assert there.roles["loss"] == "train_loss"
+    there.close()
+
+
 def test_closing_lets_go_of_the_file(log: Path) -> None:
     before = os.listdir("/dev/fd")
     there = apart(open_source(log))

@@ -245,6 +245,8 @@ def main() -> None:
     with contextlib.suppress(BrokenPipeError):
         seen: set[str] = set()
         for batch in _history(source):
+            if any(mark.kind == "restart" for mark in batch.marks):
+                seen.clear()
             fresh = not seen or not seen >= batch.columns.keys()
             seen.update(batch.columns)
             told = Told(source.roles, source.candidates, source.describe()) if fresh else None
