@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from screens import INF, NAN, STEPS, learning, screen
 
 from tuimon.braille import Picture
-from tuimon.panels.metric import MetricPanel, changed_regions, title_of
+from tuimon.panels.metric import MetricPanel, title_of
+from tuimon.panels.patched import changed_regions
 from tuimon.panels.view import View
 from tuimon.store import Column
 

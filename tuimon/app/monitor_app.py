@@ -267,6 +267,8 @@ class MonitorApp(ActingApp):
         )
 
     def turn(self, before: Scene, scene: Scene) -> None:
+        if scene.desk is before.desk:
+            return
         base, was, mode = self.screen_stack[0], before.desk.mode, scene.desk.mode
         # Whatever has put another desk here: the line is there as long as something is typed into it.
         base.set_class(scene.desk.typing, "-filter")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import compress, count
-from operator import ne
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 
 from tuimon import braille
@@ -31,7 +29,7 @@ from tuimon.panels.frame import (
     layout_of,
     titled,
 )
-from tuimon.panels.patched import Patched
+from tuimon.panels.patched import Patched, changed_regions
 from tuimon.panels.view import View
 from tuimon.plain import plain_text
 from tuimon.store import Column
@@ -144,6 +142,7 @@ class MetricPanel(Patched, can_focus=True):
         self._strokes: Strokes | None = None
         self._drawing: Drawing | None = None
         self._title: Title | None = None
+        self._words: tuple[object, ...] = ()
         self._body = Picture((), ())
         self._picture = Picture((), ())
         self._inks: dict[str, Style] = {}
@@ -234,7 +233,7 @@ class MetricPanel(Patched, can_focus=True):
         marks = Marks(
             tuple((found.onset_step, _SEVERITY_INK[found.severity]) for found in snapshot.findings), snapshot.rewinds
         )
-        title = title_of(name, column, view)
+        title = self._title_of(name, column, view)
         drawing = Drawing(layout, marks, view.cursor, plain)
         if self._strokes is not strokes or drawing != self._drawing:
             self._strokes, self._drawing = strokes, drawing
@@ -243,6 +242,14 @@ class MetricPanel(Patched, can_focus=True):
             return self._picture
         self._title = title
         return titled(self._body, layout, title)
+
+    def _title_of(self, name: str, column: Column, view: View) -> Title:
+        """See `title_of`; the one before where nothing of it has changed, as of a rate that stays."""
+        words = name, column.last, column.best, column.best_step, column.non_finite, view
+        if words != self._words or self._title is None or view.cursor is not None:
+            self._words = words
+            return title_of(name, column, view)
+        return self._title
 
 
 def _extent(column: Column, snapshot: Snapshot) -> tuple[int, int]:
@@ -270,29 +277,3 @@ def title_of(name: str, column: Column, view: View) -> Title:
         word for word in ("log" if view.log else "", f"smooth {view.smooth}" if view.smooth else "") if word
     )
     return Title(name, value_text(value), extreme, extreme_step, trouble, notes, at)
-
-
-def changed_regions(before: Picture, after: Picture) -> list[Region] | None:
-    """The pieces in which two pictures differ, or None when their sizes do.
-
-    Pieces at most two cells apart are one: a cursor movement costs about as many bytes as two braille cells.
-    """
-    if len(before.rows) != len(after.rows) or (after.rows and len(before.rows[0]) != len(after.rows[0])):
-        return None
-    regions = []
-    for y, (old, new, old_ink, new_ink) in enumerate(
-        zip(before.rows, after.rows, before.inks, after.inks, strict=True)
-    ):
-        if old == new and old_ink == new_ink:
-            continue
-        cells = set(compress(count(), map(ne, old, new)))
-        if old_ink != new_ink:
-            cells.update(compress(count(), map(ne, old_ink, new_ink)))
-        start = stop = -1
-        for x in sorted(cells):
-            if start >= 0 and x - stop > 2:
-                regions.append(Region(start, y, stop - start, 1))
-                start = -1
-            start, stop = (x if start < 0 else start), x + 1
-        regions.append(Region(start, y, stop - start, 1))
-    return regions

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress, count
+from operator import ne
 
 from rich.segment import Segment
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
+
+from tuimon.braille import Picture
 
 
 class Patched(Widget):
@@ -53,3 +57,29 @@ class Patched(Widget):
         self.fits = size
         self.retake(size)
         return True
+
+
+def changed_regions(before: Picture, after: Picture) -> list[Region] | None:
+    """The pieces in which two pictures differ, or None when their sizes do.
+
+    Pieces at most two cells apart are one: a cursor movement costs about as many bytes as two braille cells.
+    """
+    if len(before.rows) != len(after.rows) or (after.rows and len(before.rows[0]) != len(after.rows[0])):
+        return None
+    regions = []
+    for y, (old, new, old_ink, new_ink) in enumerate(
+        zip(before.rows, after.rows, before.inks, after.inks, strict=True)
+    ):
+        if old == new and old_ink == new_ink:
+            continue
+        cells = set(compress(count(), map(ne, old, new)))
+        if old_ink != new_ink:
+            cells.update(compress(count(), map(ne, old_ink, new_ink)))
+        start = stop = -1
+        for x in sorted(cells):
+            if start >= 0 and x - stop > 2:
+                regions.append(Region(start, y, stop - start, 1))
+                start = -1
+            start, stop = (x if start < 0 else start), x + 1
+        regions.append(Region(start, y, stop - start, 1))
+    return regions
