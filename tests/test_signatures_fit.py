@@ -71,6 +71,35 @@ def test_a_noise_that_the_schedule_ended_counts_at_the_minimum() -> None:
     assert "overfitting" not in loud(watched(run(1500, change)))
 
 
+def test_a_short_run_needs_no_more_evaluations_than_its_order_takes() -> None:
+    """Seven of which two neighbours changed places: 1 order in 700 rises as much; the normal limit says 1 in 300."""
+    evaluations = [1.84, 1.18, 0.80, 0.68, 0.633, 0.655, 0.645, 0.666, 0.680, 0.699, 0.725, 0.736]
+
+    def change(step: int) -> Metrics:
+        loss = 0.1 + 1.7 * math.exp(-step / 120) + random.Random(step).gauss(0, 0.01)
+        return {"loss": loss, "val_loss": evaluations[step // 50] if step % 50 == 0 else None}
+
+    assert found(watched(run(50 * len(evaluations), change)), "overfitting").onset_step == 200
+
+
+def drifts(training: float) -> Callable[[int], Metrics]:
+    """Evaluations that rise by a tenth in turns, beside a training loss that moves by `training` in that time."""
+    turns = (0.022, 0.039, 0.058, 0.040, 0.040, 0.062, 0.021, 0.099, 0.094, 0.094, 0.088, 0.108)
+
+    def change(step: int) -> Metrics:
+        later = max(0, step - 200) / 600
+        loss = 0.4 + 1.4 * math.exp(-min(step, 200) / 40) + training * later + random.Random(step).gauss(0, 0.05)
+        validation = 0.6 + 1.2 * math.exp(-step / 40) if step <= 200 else 0.608 + turns[step // 50 - 5]
+        return {"loss": loss, "val_loss": validation if step % 50 == 0 else None}
+
+    return change
+
+
+def test_a_likely_rise_of_validation_counts_beside_a_sure_fall_of_training() -> None:
+    assert "overfitting" in loud(watched(run(801, drifts(-0.3))))
+    assert "overfitting" not in loud(watched(run(801, drifts(-0.02))))
+
+
 def learnt_by_heart(noise: float, *, every: int = 25, **more: float) -> Callable[[int], Metrics]:
     """A training loss that goes to zero with this share of noise, and a validation loss that rises from ln 10."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from itertools import combinations, permutations
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -97,6 +99,18 @@ def test_autocorrelation_tells_noise_alternation_and_a_running_mean() -> None:
         -0.5, abs=0.05
     )
     assert stats.autocorrelation([2.5] * 30) == 0.0
+
+
+def test_the_score_of_an_order_is_its_chance_among_all_orders() -> None:
+    def rising(values: tuple[int, ...]) -> int:
+        return sum(b > a for a, b in combinations(values, 2))
+
+    values = (2, 1, 3, 4, 5, 6)
+    orders = list(permutations(values))
+    chance = sum(rising(order) >= rising(values) for order in orders) / len(orders)
+    assert stats.order_score(values) == pytest.approx(NormalDist().inv_cdf(1 - chance))
+    assert stats.order_score(values[::-1]) == -stats.order_score(values)
+    assert stats.order_score([]) == stats.order_score([1.0]) == stats.order_score([2.0, 2.0, 2.0, 2.0]) == 0.0
 
 
 def test_mann_kendall_of_seven_in_order_is_three_sigma() -> None:

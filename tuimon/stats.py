@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import compress, islice, repeat
 from operator import mul, sub
+from statistics import NormalDist
 from typing import NamedTuple
 
 MAD_TO_SIGMA = 1.4826
@@ -209,6 +211,28 @@ def mann_kendall(values: Sequence[float]) -> float:
     if variance <= 0:
         return 0.0
     return (total - (total > 0) + (total < 0)) / math.sqrt(variance / 18)
+
+
+def order_score(values: Sequence[float]) -> float:
+    """Normal score of the exact chance of as many rising pairs in any order (Kendall 1938, Biometrika 30:81).
+
+    Shows what the normal limit of `mann_kendall` hides below some twelve values: six of six in order are a chance of
+    1 in 720, and 3.0 instead of 2.6. Equal values make no pair, which errs on the side of no trend.
+    """
+    count = len(values)
+    total = sum((b > a) - (b < a) for i, a in enumerate(values) for b in values[i + 1 :])
+    falling = (count * (count - 1) // 2 - abs(total)) // 2
+    chance = sum(_orders(count)[: falling + 1]) / math.factorial(count)
+    return math.copysign(max(0.0, NormalDist().inv_cdf(1.0 - chance)), total) if 0.0 < chance < 1.0 else 0.0
+
+
+@cache
+def _orders(count: int) -> tuple[int, ...]:
+    """How many orders of `count` values have 0, 1, 2, ... falling pairs."""
+    if count < 2:
+        return (1,)
+    fewer = _orders(count - 1)
+    return tuple(sum(fewer[max(0, pairs - count + 1) : pairs + 1]) for pairs in range(len(fewer) + count - 1))
 
 
 def rank_sum(one: Sequence[float], other: Sequence[float]) -> float:

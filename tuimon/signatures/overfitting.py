@@ -34,8 +34,14 @@ THEN = 8
 NOISE_ALONE = 5.0
 """The same where no trend supports it: the minimum of 160 evaluations lies 2.6 below their level already."""
 
-TREND = 3.0
-"""Mann-Kendall score of the evaluations since the minimum that makes a trend, p < .0015: every evaluation is a test."""
+TREND = 2.96
+"""Score of the order of the evaluations since the minimum that makes a trend, p < .0015, as every evaluation is a test:
+six of six in order have it, or seven of which two neighbours changed places."""
+
+LIKELY = 2.33
+"""Least score, p < .01, of validation that rises and of training that falls where the two together are as rare as a
+trend beside a training loss that just falls: scores of independent tests add up (Stouffer 1949). At p < .05, three
+times as many validation losses that only wander were told."""
 
 RISING = 1.64
 """The same score of the training losses since the minimum from which they rise, p < .05: then nothing is overfitted,
@@ -46,7 +52,7 @@ FALLEN = 0.93
 errors of such a difference, 1.25 * sqrt(2 / 32) each: every evaluation is a test."""
 
 FALLING = -2.5
-"""Mann-Kendall score of those medians since the minimum that does as well."""
+"""Score of the order of those medians since the minimum that does as well."""
 
 LEARNS_NOT = 1.0
 """Sigmas of single training losses above their median at the minimum, four of its standard errors, from which the
@@ -57,9 +63,10 @@ class Overfitting(Detector):
     """The validation loss rises from its minimum while the training loss goes on falling.
 
     Three evaluations in a row above the minimum by more than 5 % and three sigma of their noise with a trend since
-    then, or five sigma of that and of the noise at the minimum; with a training loss lower than at the minimum and not
-    on its way up. Dated at the minimum, where the best checkpoint is; over when the training loss has risen again as
-    well. Errs on validation sets of a few samples, whose loss wanders with the weights.
+    then (or a likely one, where training falls the more surely), or five sigma of that and of the noise at the minimum;
+    with a training loss lower than at the minimum and not on its way up. Dated at the minimum, where the best
+    checkpoint is; over when the training loss has risen again as well. Errs on validation sets of a few samples, whose
+    loss wanders with the weights.
     """
 
     def __init__(self) -> None:
@@ -95,8 +102,14 @@ class Overfitting(Detector):
 
     def _take_all(self, stretch: Stretch) -> None:
         """The same for a dense stretch, from its last minimum on: nothing before is left of it."""
+<<<<<<< ours
         lower = self._best is None or stretch.val.low < self._best
         if len(stretch) > BLOCK and (lower or self._may_change(stretch, 0)):
+=======
+        if len(stretch) > BLOCK and (
+            self._best is None or stretch.val.low < self._best or self._may_change(stretch, 0)
+        ):
+>>>>>>> theirs
             for part in stretch.cut(BLOCK):
                 self._take_all(part)
             return
@@ -132,7 +145,9 @@ class Overfitting(Detector):
         if highest > self._best + NOISE_ALONE * max(noise, self._noise_at_best):
             return self._may_have_fallen(stretch)
         lasts = PER_LAG * (self._since.count + count) >= self._values.count + count
-        return lasts and (self._since.passed < count or self._since.trend > TREND) and self._may_have_fallen(stretch)
+        known = self._since.passed >= count and self._trains.passed >= count
+        rises = not known or self._since.trend > TREND or self._apart
+        return lasts and rises and self._may_have_fallen(stretch)
 
     def _may_have_fallen(self, stretch: Stretch) -> bool:
         """Whether the median of 32 losses may be below the one at the minimum within a stretch."""
@@ -197,9 +212,15 @@ class Overfitting(Detector):
         elif lowest > least + NOISE * noise:
             alone = lowest > least + NOISE_ALONE * max(noise, self._noise_at_best)
             lasts = PER_LAG * self._since.count >= self._values.count
-            lasts = alone or (lasts and self._since.trend > TREND)
+            lasts = alone or (lasts and (self._since.trend > TREND or self._apart))
             if lasts and self._trains.trend < RISING and self._falls(self._now):
                 self._detected = step
+
+    @property
+    def _apart(self) -> bool:
+        """Since the minimum, validation is likely to rise and training to fall, which is sure of both together."""
+        rise, fall = self._since.trend, -self._trains.trend
+        return min(rise, fall) > LIKELY and rise + fall > TREND - FALLING
 
     def _share(self, train: float | None) -> float:
         """The rise of validation that is more than a detail, whatever the noise."""
@@ -214,7 +235,7 @@ class Overfitting(Detector):
         if train is None or self._train_at_best is None or train >= self._train_at_best:
             return False
         fallen = self._train_at_best - train > FALLEN * level_of(self._train).sigma
-        return fallen or self._trains.trend < FALLING
+        return fallen or self._trains.trend < FALLING or self._apart
 
     def _hold(self, step: int) -> None:
         """Ends what was told when the training loss has risen as well."""

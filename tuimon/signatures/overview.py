@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tuimon.stats import mann_kendall, median, thinned
+from tuimon.stats import median, order_score, thinned
 
 ROOM = 128
 """Evaluations that are kept of a run, evenly spaced: they give its noise and its trends."""
 
 PARTS = 12
-"""Parts since the minimum whose means make a trend: neighbours see nearly the same weights, and wander together."""
+"""Most parts since the minimum whose means make a trend: neighbours see nearly the same weights, and wander alike."""
 
 LAGS = (1, 2, 4, 8)
 """Kept evaluations between the points of which noise is taken: what wanders slowly shows only further apart."""
@@ -58,9 +58,10 @@ class Overview:
 
     @property
     def trend(self) -> float:
-        """Mann-Kendall score of the means of twelve parts."""
+        """Score of the order of the means of at most twelve equal parts, positive for a rise."""
         if self._trend is None:
-            self._trend = mann_kendall(thinned(self.values, PARTS))
+            size = -(-len(self.values) // PARTS)
+            self._trend = order_score(thinned(self.values, len(self.values) // max(size, 1))) if size else 0.0
         return self._trend
 
     @property
