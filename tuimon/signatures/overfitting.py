@@ -102,14 +102,8 @@ class Overfitting(Detector):
 
     def _take_all(self, stretch: Stretch) -> None:
         """The same for a dense stretch, from its last minimum on: nothing before is left of it."""
-<<<<<<< ours
         lower = self._best is None or stretch.val.low < self._best
         if len(stretch) > BLOCK and (lower or self._may_change(stretch, 0)):
-=======
-        if len(stretch) > BLOCK and (
-            self._best is None or stretch.val.low < self._best or self._may_change(stretch, 0)
-        ):
->>>>>>> theirs
             for part in stretch.cut(BLOCK):
                 self._take_all(part)
             return
