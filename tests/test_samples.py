@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,3 +62,27 @@ def test_lines_longer_than_a_sample_are_passed_over(tmp_path: Path) -> None:
     rows = [{**row, "note_to_self": "x" * 3000} for row in losses(2000)]
     batch = sampled(str(write(tmp_path, "run.jsonl", jsonl(rows))))
     assert batch is not None and batch.steps[-1] == 2000
+
+
+def test_what_the_log_says_of_itself_and_what_is_no_json_is_no_sample(tmp_path: Path) -> None:
+    said = b'{"tuimon": 1, "meta": {"num_classes": 10}}\n{"step": 3, "note": "checkpoint", "size": 5}\nEpoch 1 begins\n'
+    noted = b'{"step": 51, "loss": 1.5, "note": "warm"}\n{"step": 52, "loss": NaN}\n'
+    batch = sampled(str(write(tmp_path, "run.jsonl", said + jsonl(losses(50)) + noted)))
+    assert batch is not None
+    assert list(batch.steps) == list(range(1, 53))
+    assert set(batch.columns) == set(losses(1)[0]) - {"step", "time"}
+    assert batch.columns["loss"][-2] == 1.5
+    assert math.isnan(batch.columns["loss"][-1] or 0.0)
+
+
+def test_the_first_picture_waits_for_no_package_but_the_standard_library(tmp_path: Path) -> None:
+    path = write(tmp_path, "run.jsonl", jsonl(losses(MANY)))
+    program = (
+        "import sys; before = set(sys.modules)\n"
+        "import tuimon.cli, tuimon.commands.watch, tuimon.commands.early, tuimon.panels.preview\n"
+        "from tuimon.sources.samples import sampled\n"
+        "assert sampled(sys.argv[1]) is not None\n"
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))"
+    )
+    told = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["tuimon"]

@@ -6,8 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 
-import msgspec
-
 from tuimon.plain import plain_text
 
 _BARE = re.compile(rb"([:\[,]\s*)([+-]?(?:NaN|nan|NAN|Infinity|infinity|Inf|inf))(?=\s*[,}\]])")
@@ -58,6 +56,16 @@ def records(line: bytes) -> tuple[list[Row], str]:
     return rows, reason if torn else ""
 
 
+def is_readable(line: bytes) -> bool:
+    """Whether all of the line can be read; nearly every line says so to the standard library."""
+    try:
+        if isinstance(json.loads(line), dict):
+            return True
+    except (ValueError, RecursionError):
+        pass
+    return not records(line)[1]
+
+
 def _glued(line: bytes) -> tuple[list[Row], bool]:
     """The objects that stand behind one another, and whether there is anything else.
 
@@ -99,6 +107,9 @@ _json = json.JSONDecoder()
 
 
 def _record(line: bytes) -> Row:
+    # Imported when there is a line: the first picture of a log is drawn without it.
+    import msgspec
+
     reason = "not JSON"
     if not line.startswith(b"{"):
         raise ValueError("not a JSON object")

@@ -1,14 +1,20 @@
-"""A long log at a glance: its beginning, a thousand places in it, and its end, read like a short log."""
+"""A long log at a glance: its beginning, a thousand places in it, and its end, read like a short log.
+
+The first picture waits for this, so that it needs the standard library only: to import msgspec takes longer than to
+decode all samples without it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 
 from tuimon.record import Batch
 from tuimon.sources.base import SourceError
-from tuimon.sources.lined import LineSource
-from tuimon.sources.sniff import Head, make, read_head, sniff
+from tuimon.sources.lined import LineSource, Parsed
+from tuimon.sources.rows import in_columns
+from tuimon.sources.sniff import read_head, sniff
 from tuimon.sources.tail import Chunk
 
 PLACES = 1000
@@ -69,6 +75,38 @@ def _whole(read: bytes, *, at_line: bool = False, most: int = -1) -> bytes:
     return read[start:stop] if (at_line or start) and stop > start else b""
 
 
+class Glimpse(LineSource):
+    """A source of the samples: JSON Lines without what the log says of itself. A line that is no JSON is left out."""
+
+    format = "jsonl"
+    title = "JSON Lines"
+
+    def parse(self, chunk: Chunk) -> Parsed:
+        """See `LineSource.parse`."""
+        lines = [line for line in chunk.text.split(b"\n") if line.strip()]
+        try:
+            found = json.loads(b"[%b]" % b",".join(lines))
+        except (ValueError, RecursionError):
+            found = [_decoded(line) for line in lines]
+        loss = self.roles.get("loss", "loss")
+        rows = [
+            row
+            for row in found
+            if isinstance(row, dict)
+            and "tuimon" not in row
+            and not (isinstance(row.get("note"), str) and row.get(loss) is None)
+        ]
+        return Parsed(in_columns(rows, self.columns), len(rows))
+
+
+def _decoded(line: bytes) -> object:
+    """What one line says, None if that is no JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
 def sampled(path: str, *, roles: Mapping[str, str] | None = None, step: str | None = None) -> Batch | None:
     """Records from all over a log of JSON lines whose records say their steps, None for every other input.
 
@@ -80,16 +118,15 @@ def sampled(path: str, *, roles: Mapping[str, str] | None = None, step: str | No
     """
     try:
         head = read_head(path) if os.path.isfile(path) else None
-        if head is None or (entry := sniff(head)).key not in ("tuimon", "jsonl"):
+        if head is None or sniff(head).key not in ("tuimon", "jsonl"):
             return None
         samples = Samples(path)
         try:
-            source = make(entry, samples, Head(head.name, head.text[:HEAD]), roles, step)
+            source = Glimpse(samples, head=head.text[:HEAD], roles=roles, step=step)
             batch = source.read()
         finally:
             samples.close()
     except (OSError, SourceError, ValueError):
         # Whoever opens the log in earnest says what is wrong with it.
         return None
-    known = isinstance(source, LineSource) and source.columns.steps.kind == "step"
-    return batch if known and batch.steps else None
+    return batch if source.columns.steps.kind == "step" and batch.steps else None

@@ -103,7 +103,7 @@ def is_jsonl(head: Head) -> bool:
     objects = [line for line in whole if begins.match(line) and line.endswith((b"}", b"},"))]
     if not objects or len(objects) < 0.6 * len(whole):
         return False
-    return any(not loose.records(line)[1] for line in objects[:20])
+    return any(map(loose.is_readable, objects[:20]))
 
 
 _OBJECT = re.compile(rb'\{\s*["}]')
