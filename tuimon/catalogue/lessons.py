@@ -223,7 +223,7 @@ LESSONS: dict[str, Lesson] = {
     "flat-midway": Lesson(
         why="Steps of fixed length end on a floor of noise: what the gradient gains, the noise of the batches takes. A "
         "lower rate or a larger batch lowers the floor.",
-        formula="noise floor ~ lr / batch size",
+        formula="noise floor of SGD ~ lr * grad_norm^2 / 4 / (1 - momentum)",
         pitfalls=("The decay of a schedule comes late: a flat stretch before it is normal.",),
     ),
     "vanishing-gradient": Lesson(

@@ -221,7 +221,10 @@ PLATEAU = (
         fix="It dropped: keep the lower rate, or let it decay. Else a larger batch or network. Converged: nothing.",
         confused_with=("lr-too-low", "double-softmax", "slow-divergence"),
         needs=("loss",),
-        known_at="late: 500 steps, or a quarter of the run, without progress",
+        known_at=(
+            "late: 500 steps, or a quarter of the run, without progress; a noise floor at the end, for SGD "
+            "(declare optimizer, momentum, total_steps): under Adam no log tells it from having arrived"
+        ),
     ),
     Row(
         signature="vanishing-gradient",
