@@ -12,7 +12,6 @@ from textual.widgets import Input
 
 from tuimon.app.bound import keymap, of_monitor
 from tuimon.app.drawing import DrawingApp
-from tuimon.app.explain import ExplainScreen
 from tuimon.app.following import SAID, Place
 from tuimon.app.help import HelpScreen
 from tuimon.monitor import Monitor
@@ -94,6 +93,9 @@ class ActingApp(DrawingApp):
         if row is None:
             # The filter left no row; the table says how to clear it.
             return
+        # Imported when it is opened: with the lab and the checklists behind it, it is a tenth of all that is loaded.
+        from tuimon.app.explain import ExplainScreen
+
         store, file = self.monitor.store, self.taken.path
         self.push_screen(ExplainScreen(row, scene.snapshot, store, file=file, ascii_only=scene.ascii, keys=self.keys))
 
