@@ -35,7 +35,13 @@ def test_every_fault_has_a_row() -> None:
     assert set(ROWS) == set(SETTINGS)
 
 
-@pytest.mark.parametrize("fault", SETTINGS)
+QUICK = {"none", "lr-too-high", "nan-batch", "log-zero", "val-nan", "shuffled-labels", "crash"}
+"""The sound one, one of each family, and those of which demo/causes has no like; the others take a minute."""
+
+
+@pytest.mark.parametrize(
+    "fault", [fault if fault in QUICK else pytest.param(fault, marks=pytest.mark.long) for fault in SETTINGS]
+)
 def test_a_fault_lights_its_own_row_and_no_other_failure(fault: str, tmp_path: Path) -> None:
     row, onset = ROWS[fault]
     train(fault, str(tmp_path / "run.jsonl"))
