@@ -35,7 +35,9 @@ class Screen(Terminal):
 
     def __init__(self, file: Path, width: int, height: int) -> None:
         self.started = time.perf_counter()
-        super().__init__([*WATCH, str(file)], (width, height))
+        # Compiled, as an installed program is, whatever the environment says of this one.
+        compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(file.parent / "compiled")}
+        super().__init__([*WATCH, str(file)], (width, height), environment=compiled)
         self.process = psutil.Process(self.pid)
 
     @property
@@ -136,18 +138,25 @@ def spread(milliseconds: list[float], high: int = 95) -> str:
     return f"p50 {statistics.median(ranked):.1f} ms, p{high} {ranked[len(ranked) * high // 100]:.1f} ms"
 
 
+def begin(screen: Screen) -> tuple[str, str]:
+    """When the first curve stood there, and when the first key was answered."""
+    # A braille cell of a curve is E2 A0..A3 xx in UTF-8.
+    while not re.search(b"\xe2[\xa0-\xa3]", screen.seen):
+        screen.take(0.02)
+    first = f"{screen.age * 1e3:.0f} ms ({screen.cpu * 1e3:.0f} of CPU)"
+    screen.press("?")
+    screen.until("any key closes")
+    return first, f"{screen.age * 1e3:.0f} ms ({screen.cpu * 1e3:.0f} of CPU)"
+
+
 def start(folder: Path, steps: int) -> None:
     """Opening a long log."""
     file = folder / f"long-{steps}.jsonl"
     history(file, steps)
+    with Screen(file, 120, 40) as compiling:
+        begin(compiling)
     with Screen(file, 120, 40) as screen:
-        # A braille cell of a curve is E2 A0..A3 xx in UTF-8.
-        while not re.search(b"\xe2[\xa0-\xa3]", screen.seen):
-            screen.take(0.02)
-        first = screen.age
-        screen.press("?")
-        screen.until("any key closes")
-        answered = screen.age
+        first, answered = begin(screen)
         screen.press("x")
         screen.until(lambda: screen.step > 0 and "reading" in screen.header, "reading")
         keys: list[float] = []
@@ -168,7 +177,7 @@ def start(folder: Path, steps: int) -> None:
             screen.take(0.01)
         left = time.perf_counter() - begun
         print(
-            f"start {steps:,} lines: first curve {first * 1e3:.0f} ms; first key answered {answered * 1e3:.0f} ms; "
+            f"start {steps:,} lines: first curve {first}; first key answered {answered}; "
             f"whole history {took:.2f} s ({cpu:.2f} s of CPU); "
             f"{len(keys)} keys meanwhile {spread(keys, 99)}; rss {memory / 1e6:.0f} MB at most; "
             f"left after {left:.2f} s",
