@@ -247,3 +247,20 @@ def test_a_running_mean_that_rises_from_its_first_draw_does_not_diverge() -> Non
         return {"loss": mean, "val_loss": None}
 
     assert "slow-divergence" not in loud(watched(run(1500, change), header(loss_smoothing=0.98)))
+
+
+@pytest.mark.parametrize(("height", "lights"), [(5e-4, False), (5e-3, True)])
+def test_a_spike_that_gives_back_a_thousandth_of_the_way_is_none(height: float, lights: bool) -> None:
+    """A fit to the last digit jumps by hundreds of its own sigma; told is what can be seen of it."""
+
+    def change(step: int) -> Metrics:
+        fit = math.exp(-step / 60) + 1e-6 * (1 + 0.1 * math.sin(step))
+        return {"loss": fit + (height if 900 <= step < 910 else 0.0)}
+
+    assert ("loss-spike" in loud(watched(run(1200, change)))) is lights
+
+
+@pytest.mark.parametrize(("gn", "lights"), [(1.4, False), (40.0, True)])
+def test_an_outlier_alone_under_a_bounded_gradient_is_no_spike(gn: float, lights: bool) -> None:
+    """Of a Huber loss, a target far out makes a huge loss and the same gradient as its neighbours."""
+    assert ("loss-spike" in loud(watched(run(600, after(400, 400, loss=80.0, grad_norm=gn))))) is lights

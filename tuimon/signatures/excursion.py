@@ -60,6 +60,10 @@ LITTLE = 0.02
 """Share of the progress up to which a rise that never cost a quarter is none to speak of, however many sigmas of a
 loss without noise it makes."""
 
+NOTHING = 1e-3
+"""Share of the progress up to which a rise that comes back is none at all: of a fit down to 1e-6 of its first loss, Adam
+gives back a thousand times its noise every few thousand steps, and nobody can see it in the network's output."""
+
 HUNDRED, FALLING = 100, 0.15
 """A loss that is coming back, however slowly, loses 15 % of its height from one hundred of records to the next."""
 
@@ -119,11 +123,20 @@ class Excursion:
     def ordinary(self) -> bool:
         """No spike: losses as high as all of these but one belong to the noise of the run, as does a high one alone."""
         if self.opened == "lone":
+            if self._pushed_nothing:
+                return True
             if not expected(self.calm, self.peak, self.progress, RARE_LONE):
                 return False
             if self.level.z(self.runner_up) <= FAR:
                 return True
         return expected(self.calm, self.runner_up, self.progress, RARE_CROWD if self.opened == "crowd" else RARE)
+
+    @property
+    def _pushed_nothing(self) -> bool:
+        """One record alone, and its gradient was as long as any: an outlier of the data under a loss that bounds it."""
+        if self.log_gn is None or not self.gns or self.level.z(self.runner_up) > FAR:
+            return False
+        return self.peak_gn <= ORDINARY_FOLD * math.exp(self.log_gn.middle)
 
     @property
     def rise(self) -> float:
@@ -254,5 +267,7 @@ class Excursion:
 
     def _spike(self, why: str, ended: int | None) -> Finding | None:
         if self.scheduled or (self._is_mean and not self.fell) or self.ordinary:
+            return None
+        if self.peak - self.level.middle <= NOTHING * self.progress:
             return None
         return Finding("loss-spike", "spike", "warning", self.onset, self.second, ended is None, why, ended)
