@@ -133,6 +133,8 @@ class Follower:
                 except Exception as error:  # noqa: BLE001 - the thread's edge: it is shown, and tried again
                     pause = self._heartbeat
                     self._failed = True
+                    # What is gone grows no more; an event tells sooner than a glance when it is back.
+                    self._pace.hot = False
                     self._say_trouble(error)
                 self._rest(pause)
         finally:
