@@ -61,8 +61,8 @@ LITTLE = 0.02
 loss without noise it makes."""
 
 NOTHING = 1e-3
-"""Share of the progress up to which a rise that comes back is none at all: of a fit down to 1e-6 of its first loss, Adam
-gives back a thousand times its noise every few thousand steps, and nobody can see it in the network's output."""
+"""Share of the progress up to which a rise that comes back is none at all: of a fit down to 1e-6 of its first loss,
+Adam gives back a thousand times its noise every few thousand steps, and nobody can see it in the network's output."""
 
 HUNDRED, FALLING = 100, 0.15
 """A loss that is coming back, however slowly, loses 15 % of its height from one hundred of records to the next."""
