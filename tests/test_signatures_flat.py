@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.streams import Change, Metrics, found, loud, run, watched
+from tests.streams import Change, Metrics, found, header, loud, run, watched
 from tuimon.stats import rank_sum
 
 
@@ -33,6 +33,21 @@ def test_a_loss_that_has_never_moved_is_a_warning(value: float) -> None:
 
 def test_a_log_that_begins_in_the_middle_of_a_training_may_stand() -> None:
     assert loud(watched(run(900, never(), start=50_000))) == []
+
+
+@pytest.mark.parametrize(("classes", "lights"), [(10, False), (3, True)])
+def test_a_start_below_a_guess_is_a_checkpoint_and_may_stand(classes: int, lights: bool) -> None:
+    snapshot = watched(run(900, never(1.3)), header(num_classes=classes))
+    assert ("flat-midway" in loud(snapshot)) is lights
+
+
+@pytest.mark.parametrize("steps", [3000, 20_000])
+def test_a_last_stair_of_exactly_half_the_run_is_not_more_than_half(steps: int) -> None:
+    def change(step: int) -> Metrics:
+        lr = (0.1, 0.01, 0.001)[(step >= steps // 4) + (step >= steps // 2)]
+        return {"lr": lr, "loss": 0.8 + 1.5 * math.exp(-step / 120) + random.Random(step).gauss(0, 0.1)}
+
+    assert "flat-midway" not in loud(watched(run(steps, change, without=["val_loss"])))
 
 
 def test_a_falling_validation_says_that_it_learns() -> None:

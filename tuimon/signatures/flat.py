@@ -6,13 +6,14 @@ import math
 from collections import deque
 from collections.abc import Sequence
 
+from tuimon.formulas import uniform_loss
 from tuimon.signatures.course import Course
 from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.fit import ENDING
 from tuimon.signatures.floor import noise_floor
 from tuimon.signatures.growth import short
 from tuimon.signatures.outline import Block
-from tuimon.signatures.plateau import STOPPED
+from tuimon.signatures.plateau import LN_SHARE, STOPPED, classes
 from tuimon.signatures.stretch import Detector, Stretch
 from tuimon.stats import median, rank_sum
 
@@ -74,8 +75,9 @@ class FlatMidway(Detector):
     norm give (see floor.py; plain gradient descent and momentum only, where they are declared), and the rate has
     not fallen by the end; where no end is declared this is a note. It has never moved, which is a warning, when
     after 512 losses the last third of the run is as likely above as below the first third (Mann and Whitney 1947),
-    no block lies a spread under the first, and validation did not improve. Errs on tasks whose floor is high where
-    the loss is smooth, since a lower bound of the loss is not in the log, and on fine-tuning of what was ready.
+    no block lies a spread under the first, and validation did not improve; not where the loss is a tenth under the
+    uniform guess of the declared classes from the start. Errs on tasks whose floor is high where the loss is smooth,
+    since a lower bound of the loss is not in the log, and on fine-tuning of what was ready where none are declared.
     """
 
     def __init__(self) -> None:
@@ -98,7 +100,7 @@ class FlatMidway(Detector):
         told = (
             self._stopped(course, blocks)
             or self._smooth(course, blocks)
-            or self._never(blocks)
+            or self._never(course, blocks)
             or self._noisy(course, blocks)
         )
         if told is None:
@@ -121,7 +123,8 @@ class FlatMidway(Detector):
             first -= 1
         if first == len(blocks):
             return None
-        after, total = blocks[-1].last - blocks[first].first, blocks[-1].last - blocks[0].first
+        # The rate may have fallen as late as at the end of that block: of half of a run, a block is too much.
+        after, total = blocks[-1].last - blocks[first].last, blocks[-1].last - blocks[0].first
         if after < max(STOPPED_RECORDS, STOPPED_SHARE * total):
             return None
         level = math.fsum(b.mean * b.count for b in blocks[first:]) / sum(b.count for b in blocks[first:])
@@ -169,13 +172,16 @@ class FlatMidway(Detector):
         why += f" gradients alone holds it up by about {short(floor.height)}"
         return floor.onset, why, "warning" if isinstance(total, int) else "note"
 
-    def _never(self, blocks: Sequence[Block]) -> _Told | None:
+    def _never(self, course: Course, blocks: Sequence[Block]) -> _Told | None:
         """The loss is where it was in the first records."""
         third = len(blocks) // 3
         if sum(block.count for block in blocks) < NEVER_RECORDS or len(blocks) < NEVER_BLOCKS:
             return None
         if blocks[0].first > STARTS * max(1.0, (blocks[0].last - blocks[0].first) / max(blocks[0].count - 1, 1)):
             return None
+        count = classes(course)
+        if count is not None and blocks[0].mean < LN_SHARE * uniform_loss(count):
+            return None  # better than a guess from the first record on: a checkpoint that is trained further
         means = [block.mean for block in blocks]
         first, last = means[:third], means[-third:]
         spread = median([block.spread for block in blocks])
