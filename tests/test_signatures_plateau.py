@@ -93,9 +93,12 @@ def test_a_doubled_softmax_rests_on_its_floor() -> None:
     def change(step: int) -> Metrics:
         return {"loss": floor + abs(rng.gauss(0, 0.01)) + (math.log(10) - floor) * math.exp(-step / 60), "lr": 1e-3}
 
-    snapshot = watched(run(900, change), header(num_classes=10))
+    snapshot = watched(run(900, change), header(num_classes=10.0))
     assert found(snapshot, "double-softmax").onset_step == 0
+    assert found(snapshot, "double-softmax").severity == "failure"
     assert loud(snapshot) == ["double-softmax"]
+    guessed = found(watched(run(900, change)), "double-softmax")
+    assert guessed.severity == "warning" and "num_classes" in guessed.missing
 
 
 def test_three_equal_evaluations_under_a_live_gradient_are_frozen_weights() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tuimon.formulas import softmax_floor, uniform_loss
 from tuimon.signatures.course import Course
-from tuimon.signatures.finding import Finding
+from tuimon.signatures.finding import Finding, Severity
 from tuimon.signatures.growth import short
 from tuimon.signatures.outline import Block
 from tuimon.signatures.stretch import Detector
@@ -213,7 +213,9 @@ class TellingLevels(Detector):
 def classes(course: Course) -> int | None:
     """The declared number of classes, None without one."""
     count = course.meta.get("num_classes")
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 2 else None
+    if isinstance(count, bool) or not isinstance(count, (int, float)) or not count >= 2 or count % 1:
+        return None
+    return int(count)
 
 
 def label_entropy(course: Course) -> float | None:
@@ -249,8 +251,8 @@ class DoubleSoftmax(Detector):
     """A cross-entropy that never passes ln(e + C - 1) - 1: its logits have already been through a softmax.
 
     Such losses start within 0.06 nats of ln C and stay within one nat above the floor, always; the row lights when the
-    loss is flat within 0.15 of the floor and some batch lies on it. Errs on nothing known: a network that stops there
-    by chance has batches below.
+    loss is flat within 0.15 of the floor and some batch lies on it. A warning where the number of classes is a guess: a
+    mean of several batches may come to rest there, and hides the ones below.
     """
 
     def __init__(self) -> None:
@@ -269,8 +271,10 @@ class DoubleSoftmax(Detector):
                 level = f"loss {short(blocks[-1].mean)}, least {short(course.best)}"
                 why = f"{level}, never under {floor:.4f} for {count} classes"
                 detected = before.detected_step if before is not None else blocks[-1].last
+                severity: Severity = "failure" if declared else "warning"
+                onset, missing = course.outline.blocks[0].first, "" if declared else CLASSES
                 self._finding = Finding(
-                    "double-softmax", "plateau", "failure", course.outline.blocks[0].first, detected, True, why
+                    "double-softmax", "plateau", severity, onset, detected, True, why, missing=missing
                 )
 
     def _rests(self, course: Course, blocks: Sequence[Block], floor: float, top: float) -> bool:
