@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tuimon.numerals import nice_step
 
 if TYPE_CHECKING:
-    from tuimon.braille import Slice
+    from tuimon.dots import Slice
 
 # Dot columns per slice, and steps per slice: (40, 1) are the longest strides of a young run, (3, 4) three dots for four
 # steps, and so on by powers of ten. Each pair holds a quarter more steps than the one before, so that a picture is at

@@ -14,7 +14,7 @@ STANDS = 500
 
 SHARE = 0.15
 """Share of the whole way, from the start to the level without the noise, that the noise must hold back. Where the rate
-then fell to 3 %, the loss fell by a third of this estimate to all of it, so that is a twentieth of the way at least."""
+then fell to 3 %, the loss mostly fell by a third of this estimate to all of it: by a twentieth of the way at least."""
 
 STILL = 0.5
 """Share of that height by which the loss may have fallen from one such stretch to the next: a run that falls faster

@@ -40,8 +40,8 @@ six of six in order have it, or seven of which two neighbours changed places."""
 
 LIKELY = 2.33
 """Least score, p < .01, of validation that rises and of training that falls where the two together are as rare as a
-trend beside a training loss that just falls: scores of independent tests add up (Stouffer 1949). At p < .05, three
-times as many validation losses that only wander were told."""
+trend beside a training loss that just falls: scores of independent tests add up (Stouffer 1949). At p < .05, twice
+as many validation losses that only wander were told."""
 
 RISING = 1.64
 """The same score of the training losses since the minimum from which they rise, p < .05: then nothing is overfitted,
