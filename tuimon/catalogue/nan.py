@@ -77,7 +77,7 @@ NAN = (
         checks=(_FINITE_BATCH, _ORIGIN),
         fix=(
             "Clean the data; or clamp before log, eps inside division and root, max(count, 1) in a mean. "
-            "The weights are NaN now: go on from a checkpoint before the onset."
+            "Unless the loss is a number again, the weights are NaN: go on from a checkpoint before the onset."
         ),
         confused_with=("nan-backward", "nan-after-growth", "nan-empty-batch"),
         needs=("loss", "grad_norm"),
