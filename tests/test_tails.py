@@ -79,12 +79,18 @@ def test_and_later_on_it_is_not() -> None:
     assert loud(watched(evaluated({0: 0.01, 900: 0.1}))) == ["loss-spike"]
 
 
-@pytest.mark.parametrize(("height", "told"), [(50.0, True), (1.5, False)])
-def test_one_record_alone_is_a_spike_where_it_is_worse_than_untrained(height: float, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("height", "gradient", "told"), [(50.0, 40.0, True), (50.0, None, True), (50.0, 1.0, False), (1.5, 40.0, False)]
+)
+def test_one_record_alone_is_a_spike_where_it_is_worse_than_untrained_and_pushed_the_weights(
+    height: float, gradient: float | None, told: bool
+) -> None:
     rng = random.Random(1)
 
     def change(step: int) -> Metrics:
-        return {"loss": height if step == 900 else 0.1 + 2.0 * math.exp(-step / 60) + rng.gauss(0, 0.005)}
+        loss = height if step == 900 else 0.1 + 2.0 * math.exp(-step / 60) + rng.gauss(0, 0.005)
+        norm = gradient if step == 900 or gradient is None else math.exp(rng.gauss(0, 0.2))
+        return {"loss": loss, "grad_norm": norm}
 
     snapshot = watched(run(1500, change))
     spikes = [(one.onset_step, one.ended_step) for one in snapshot.findings if one.signature == "loss-spike"]
