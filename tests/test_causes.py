@@ -26,7 +26,13 @@ def watched(path: Path) -> Snapshot:
             return snapshot
 
 
-@pytest.mark.parametrize("name", CAUSES)
+SLOW = {"no-warmup"}
+"""A transformer: it takes as long as ten of the others."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in CAUSES]
+)
 def test_a_training_that_fails_on_purpose_lights_its_row(name: str, tmp_path: Path) -> None:
     cause, path = CAUSES[name], tmp_path / "run.jsonl"
     torch.set_num_threads(1)
